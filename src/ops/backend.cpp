@@ -19,10 +19,9 @@ void expect_floats(const TensorView& view, int64_t rows, int64_t cols) {
   expect(view, DType::kF32, rows, cols);
 }
 
-void expect_layer(const State& state, int64_t layer, int64_t layers) {
-  TERCET_CHECK_LE(0, layer);
-  TERCET_CHECK_LT(layer, layers);
-  TERCET_CHECK(state.pages > 0 || state.slots > 0);
+void expect_inside(int64_t value, int64_t end) {
+  TERCET_CHECK_LE(0, value);
+  TERCET_CHECK_LT(value, end);
 }
 
 void expect_one(const PreparedWeight& w) {
@@ -47,7 +46,15 @@ void Backend::begin_step(const Step& step) {
   TERCET_CHECK_LE(static_cast<int64_t>(step.pages.size()), limits_.pages);
   TERCET_CHECK_LE(static_cast<int64_t>(step.logit_rows.size()), limits_.logit_rows);
   int64_t next = 0;
+  pages_named_ = 0;
+  slots_named_ = 0;
+  for (const int32_t page : step.pages) {
+    TERCET_CHECK_LE(0, page);
+    pages_named_ = std::max<int64_t>(pages_named_, page + 1);
+  }
   for (const SequenceSpan& span : step.sequences) {
+    TERCET_CHECK_LE(0, span.slot);
+    slots_named_ = std::max(slots_named_, span.slot + 1);
     TERCET_CHECK_EQ(span.first_row, next);
     TERCET_CHECK_LT(0, span.rows);
     TERCET_CHECK_LE(0, span.position);
@@ -56,8 +63,18 @@ void Backend::begin_step(const Step& step) {
     next += span.rows;
   }
   TERCET_CHECK_EQ(next, step.rows());
-  for (const int32_t row : step.logit_rows) TERCET_CHECK_LT(row, step.rows());
+  for (const int32_t row : step.logit_rows) expect_inside(row, step.rows());
   do_begin_step(step);
+}
+
+void Backend::expect_pages(const State& state, int64_t layer) const {
+  expect_inside(layer, state.shape.attention_layers);
+  TERCET_CHECK_LE(pages_named_, state.pages);
+}
+
+void Backend::expect_slots(const State& state, int64_t layer) const {
+  expect_inside(layer, state.shape.gdn_layers);
+  TERCET_CHECK_LE(slots_named_, state.slots);
 }
 
 void Backend::embed(const TensorView& ids, const Weight& table, TensorView out) {
@@ -97,14 +114,14 @@ void Backend::qk_norm_rope(const TensorView& qg, TensorView k, const TensorView&
 
 void Backend::kv_append(const TensorView& k, const TensorView& v, State& state, int64_t layer) {
   const int64_t width = state.shape.kv_heads * state.shape.head_dim;
-  expect_layer(state, layer, state.shape.attention_layers);
+  expect_pages(state, layer);
   expect_floats(k, v.rows, width);
   expect_floats(v, k.rows, width);
   do_kv_append(k, v, state, layer);
 }
 
 void Backend::attention(const TensorView& q, const State& state, int64_t layer, TensorView out) {
-  expect_layer(state, layer, state.shape.attention_layers);
+  expect_pages(state, layer);
   expect_floats(out, q.rows, q.cols);
   TERCET_CHECK_EQ(q.cols % (state.shape.head_dim * state.shape.kv_heads), 0);
   do_attention(q, state, layer, out);
@@ -117,7 +134,7 @@ void Backend::sigmoid_gate(TensorView x, const TensorView& gate) {
 
 void Backend::conv1d_update(const TensorView& u, const TensorView& w, State& state, int64_t layer,
                             TensorView out) {
-  expect_layer(state, layer, state.shape.gdn_layers);
+  expect_slots(state, layer);
   expect_floats(u, out.rows, state.shape.conv_channels());
   expect_floats(out, u.rows, u.cols);
   expect_floats(w, u.cols, state.shape.conv_kernel);
@@ -133,7 +150,7 @@ void Backend::gdn_gates(const TensorView& a, const TensorView& b, const TensorVi
 
 void Backend::gated_delta_rule(const TensorView& qkv, const TensorView& g, const TensorView& beta,
                                State& state, int64_t layer, TensorView out) {
-  expect_layer(state, layer, state.shape.gdn_layers);
+  expect_slots(state, layer);
   expect_floats(qkv, out.rows, state.shape.conv_channels());
   for (const TensorView& view : {g, beta}) expect_floats(view, qkv.rows, state.shape.value_heads);
   expect_floats(out, qkv.rows, state.shape.value_heads * state.shape.value_dim);

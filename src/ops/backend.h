@@ -205,6 +205,13 @@ class Backend {
 
   /// What begin_step checks against.
   StepLimits limits_;
+
+ private:
+  void expect_pages(const State& state, int64_t layer) const;
+  void expect_slots(const State& state, int64_t layer) const;
+
+  int64_t pages_named_ = 0;  // one more than the largest page and slot that the current step names
+  int64_t slots_named_ = 0;
 };
 
 /// The columns of `matrix` sorted by group, in their own order inside a group: where groups are consecutive.
