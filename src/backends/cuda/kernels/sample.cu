@@ -54,6 +54,7 @@ __global__ void largest_kernel(const float* logits, int64_t vocab, int32_t* toke
 
 /// The draw among `count` candidates in falling order, once the block has filled in their weights.
 __device__ int32_t draw(const double* weights, const int32_t* ids, int64_t count, const DrawParams& params) {
+  if (count == 0 || !(weights[0] > 0)) return -1;
   double total = 0;
   int64_t kept = 0;
   for (; kept < count && (kept == 0 || (weights[kept] > 0 && !(weights[kept] < params.min_p))); ++kept) total += weights[kept];
@@ -65,7 +66,7 @@ __device__ int32_t draw(const double* weights, const int32_t* ids, int64_t count
     if (target < weights[i]) return ids[i];
     target -= weights[i];
   }
-  return used > 0 ? ids[used - 1] : -1;
+  return ids[used - 1];
 }
 
 __global__ void draw_kernel(const float* logits, const int32_t* ids, int64_t count, DrawParams params,
