@@ -8,10 +8,10 @@
 
 namespace tercet {
 
-/// A fixed set of threads that share loops. The assignment of work is a function of the item count and the thread count
-/// alone, so that each thread meets the same data again and runs repeat to the bit. A thread without work spins for some
-/// tens of microseconds before it sleeps: loops that follow each other closely cost no wake-ups. One caller at a time,
-/// and no loop inside a loop.
+/// A fixed set of threads that share loops. The assignment of work is a function of the item count and the
+/// thread count alone, so that each thread meets the same data again and runs repeat to the bit. A thread
+/// without work spins for some tens of microseconds before it sleeps: loops that follow each other closely
+/// cost no wake-ups. One caller at a time, and no loop inside a loop.
 class ThreadPool {
  public:
   /// `threads` in all, the caller's among them; 0: as many as the processors this process may run on.
@@ -22,13 +22,15 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  /// The first item of `thread`: the items are cut into `threads` runs that differ by one at most, longer ones first.
+  /// The first item of `thread`: the items are cut into `threads` runs that differ by one at most, longer
+  /// ones first.
   static int64_t first_item(int64_t items, int64_t thread, int64_t threads) {
     return items / threads * thread + (items % threads < thread ? items % threads : thread);
   }
 
-  /// Calls fn(begin, end, thread) once for each thread whose run of 0 ... items - 1 is not empty, with thread in
-  /// [0, threads()), and returns when all have returned. Rethrows the exception of the lowest thread that threw.
+  /// Calls fn(begin, end, thread) once for each thread whose run of 0 ... items - 1 is not empty, with thread
+  /// in [0, threads()), and returns when all have returned. Rethrows the exception of the lowest thread that
+  /// threw.
   template <class Fn>
   void parallel_for(int64_t items, const Fn& fn) {
     run(

@@ -69,14 +69,17 @@ TEST(ThreadPool, RethrowsTheLowestThreadsExceptionAndGoesOn) {
   EXPECT_EQ(items, 1);
 }
 
-TEST(ThreadPool, ZeroMeansAllProcessors) { EXPECT_GE(ThreadPool(0).threads(), 1); }
+TEST(ThreadPool, ZeroMeansAllProcessors) {
+  EXPECT_GE(ThreadPool(0).threads(), 1);
+}
 
 TEST(ThreadPoolDeathTest, RefusesALoopInsideALoop) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {
         ThreadPool pool(2);
-        pool.parallel_for(2, [&](int64_t, int64_t, int) { pool.parallel_for(2, [](int64_t, int64_t, int) {}); });
+        pool.parallel_for(2,
+                          [&](int64_t, int64_t, int) { pool.parallel_for(2, [](int64_t, int64_t, int) {}); });
       },
       "running_");
 }
