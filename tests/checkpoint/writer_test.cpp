@@ -43,69 +43,25 @@ TEST(Writer, FileHoldsTheTensorsAligned) {
   EXPECT_EQ(content.size() % 8, (16 + 6 + 1) % 8U);
 }
 
-std::string all_files(const std::string& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    files[entry.path().filename().string()] = read_file(entry.path().string());
-  }
-  std::string text;
-  for (const auto& [name, content] : files) text += name + "\n" + content;
-  return text;
-}
-
-int64_t write_shards(const TinyModel& model, const std::string& folder, int64_t shard_bytes) {
-  ShardWriter writer(folder, shard_bytes);
-  for (const RawTensor& tensor : model.tensors) {
-    const std::string copy = tensor.bytes;  // gone after the call
-    writer.add(tensor.name, tensor.dtype, tensor.shape, bytes_of(copy));
-  }
-  return writer.finish();
-}
-
-TEST(Writer, ShardsAreACheckpointAndAlwaysTheSame) {
-  TinyModel model = tiny_moe();
-  for (const int64_t limit : {int64_t{1}, int64_t{2000}, int64_t{1} << 40}) {
-    const TempFolder first, second;
-    write_file(first / "config.json", model.config.dump());
-    write_file(second / "config.json", model.config.dump());
-    const int64_t total = write_shards(model, first.path(), limit);
-    write_shards(model, second.path(), limit);
-    EXPECT_EQ(all_files(first.path()), all_files(second.path()));
-    const auto checkpoint = Checkpoint::open(first.path());
-    int64_t sum = 0;
-    for (const RawTensor& tensor : model.tensors) {
-      const StoredTensor* stored = checkpoint->tensors().find(tensor.name);
-      ASSERT_NE(stored, nullptr);
-      EXPECT_EQ(std::string(reinterpret_cast<const char*>(stored->data), static_cast<size_t>(stored->bytes)),
-                tensor.bytes);
-      sum += stored->bytes;
-    }
-    EXPECT_EQ(total, sum);
-    const size_t files = checkpoint->tensors().files().size();
-    if (limit == 1) {
-      EXPECT_EQ(files, model.tensors.size());
-    }
-    if (limit == 2000) {
-      EXPECT_GT(files, 2U);
-    }
-    if (limit > 2000) {
-      EXPECT_EQ(files, 1U);
-    }
-    for (const SafetensorsFile& file : checkpoint->tensors().files()) {
-      int64_t bytes = 0;
-      for (const StoredTensor& tensor : file.tensors()) bytes += tensor.bytes;
-      EXPECT_TRUE(bytes <= limit || file.tensors().size() == 1) << file.path();
-    }
-  }
-}
-
-TEST(Writer, AnAbandonedShardLeavesNothing) {
+TEST(Writer, AWrittenModelIsTheSameCheckpointAndAlwaysTheSameBytes) {
+  const TinyModel model = tiny_moe();
   const TempFolder folder;
-  {
-    ShardWriter writer(folder.path(), 100);
-    writer.add("a", DType::kU8, {3}, bytes_of("abc"));
+  std::vector<TensorToWrite> tensors;
+  for (const RawTensor& tensor : model.tensors) {
+    tensors.push_back({tensor.name, tensor.dtype, tensor.shape, bytes_of(tensor.bytes)});
   }
-  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+  write_file(folder / "config.json", model.config.dump());
+  write_safetensors(folder / "model.safetensors", tensors);
+  const std::string first = read_file(folder / "model.safetensors");
+  write_safetensors(folder / "model.safetensors", tensors);
+  EXPECT_EQ(read_file(folder / "model.safetensors"), first);
+  const auto checkpoint = Checkpoint::open(folder.path());
+  for (const RawTensor& tensor : model.tensors) {
+    const StoredTensor* stored = checkpoint->tensors().find(tensor.name);
+    ASSERT_NE(stored, nullptr);
+    const std::string bytes(reinterpret_cast<const char*>(stored->data), static_cast<size_t>(stored->bytes));
+    EXPECT_EQ(bytes, tensor.bytes);
+  }
 }
 
 }  // namespace

@@ -1,0 +1,200 @@
+#include "quant/quantize.h"
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+#include "base/thread_pool.h"
+#include "quant/audit.h"
+#include "quant/output_files.h"
+#include "quant/records.h"
+#include "quant/sha256.h"
+#include "quant/shards.h"
+#include "quant/staging.h"
+
+namespace tercet {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// The most memory that the process has had resident: VmHWM of /proc/self/status, which counts in KiB.
+int64_t peak_memory_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    int64_t kib = 0;
+    if (word == "VmHWM:" && status >> kib) return kib * 1024;
+  }
+  return 0;
+}
+
+/// Large blocks go back to the system as soon as they are freed: by default the allocator raises the size
+/// from which it does that with every block freed, and keeps what is below.
+void return_freed_memory() {
+  mallopt(M_MMAP_THRESHOLD, 128 * 1024);
+  mallopt(M_TRIM_THRESHOLD, 1024 * 1024);
+}
+
+bool wants_calibration(const std::vector<std::vector<MatrixPlan>>& plan) {
+  for (const auto& part : plan) {
+    for (const MatrixPlan& matrix : part) {
+      if (matrix.settings.method == QuantizeMethod::kGptq) return true;
+    }
+  }
+  return false;
+}
+
+void check_windows(const CalibrationData& calibration, const ModelConfig& config) {
+  for (const auto* windows : {&calibration.windows, &calibration.audit_windows}) {
+    for (const std::vector<int32_t>& window : *windows) {
+      const bool valid = !window.empty() && window.size() == windows->front().size() &&
+                         std::all_of(window.begin(), window.end(),
+                                     [&](int32_t token) { return token >= 0 && token < config.vocab_size; });
+      if (!valid) {
+        throw Error(ErrorKind::kUsage,
+                    "the calibration windows do not fit the model; use the model's own tokenizer",
+                    {.expected = "windows of one length with ids below " + std::to_string(config.vocab_size),
+                     .found = "another window"});
+      }
+    }
+  }
+}
+
+class Run {
+ public:
+  Run(Backend& backend, const Checkpoint& source, const std::string& destination,
+      const QuantizeOptions& options, const CalibrationData& calibration, const QuantizeCallback& progress)
+      : backend_(backend),
+        source_(source),
+        destination_(destination),
+        options_(options),
+        calibration_(calibration),
+        progress_(progress),
+        recipe_(Recipe::parse(options.recipe)),
+        plan_(plan_matrices(source, options, recipe_)) {
+    check_options(options);
+    check_windows(calibration, source.config());
+    if (calibration.windows.empty() && wants_calibration(plan_)) {
+      throw Error(ErrorKind::kUsage, "gptq needs calibration text; give --calibration FILE",
+                  {.expected = "at least one calibration window", .found = "none"});
+    }
+  }
+
+  QuantizeReport execute() {
+    const json run = describe_run(source_, options_, calibration_);
+    if (!(options_.resume && is_output_of(destination_, run))) {
+      json started = run;
+      started["backend"] = backend_.description();
+      const Staging staging(destination_, started, options_);
+      quantize_parts(staging);
+      complete(staging, run);
+      staging.publish();
+    } else {
+      std::filesystem::remove_all(destination_ + ".staging");
+    }
+    QuantizeReport report = report_on(destination_);
+    report.seconds = seconds();
+    report.peak_memory_bytes = peak_memory_bytes();
+    return report;
+  }
+
+ private:
+  int64_t layers() const { return source_.config().layer_count(); }
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  void tell(const std::string& part, int64_t done) {
+    if (progress_) progress_({part, done, layers() + 2, matrices_, seconds()});
+  }
+
+  void quantize_parts(const Staging& staging) {
+    std::optional<LayerQuantizer> quantizer(std::in_place, backend_, source_, options_, calibration_.windows);
+    for (int64_t part = 0; part <= layers(); ++part) {
+      if (!take_up(staging, part, *quantizer)) quantize_part(staging, part, *quantizer);
+      matrices_ += static_cast<int64_t>(parts_.back().results.size());
+      quantizer->forget();
+      malloc_trim(0);
+      tell(part < layers() ? "layer " + std::to_string(part) : "head and rest", part + 1);
+    }
+  }
+
+  std::string shard_path(const Staging& staging, int64_t part) const {
+    return staging.output() + "/" + shard_name(source_.config(), part);
+  }
+
+  /// Goes through a part that is finished already; false if it is not, or if its file is not whole.
+  bool take_up(const Staging& staging, int64_t part, LayerQuantizer& quantizer) {
+    const std::optional<json> finished = staging.finished(part);
+    const std::string path = shard_path(staging, part);
+    if (!finished || !std::filesystem::exists(path)) return false;
+    if (finished->at("sha256").get<std::string>() != sha256_of_file(path)) return false;
+    parts_.push_back(part_from_json(*finished));
+    if (part == layers()) return true;
+    read_shard(source_, plan_[static_cast<size_t>(part)], options_, part, staging.output(),
+               quantizer.mixed());
+    quantizer.skip(part);
+    return true;
+  }
+
+  void quantize_part(const Staging& staging, int64_t part, LayerQuantizer& quantizer) {
+    const std::vector<MatrixPlan>& plan = plan_[static_cast<size_t>(part)];
+    parts_.push_back(part == layers() ? quantizer.head(plan) : quantizer.layer(part, plan));
+    write_shard(source_, quantizer.mixed(), part, options_.gptq_v1, staging.output());
+    json description = to_json(parts_.back());
+    description["sha256"] = sha256_of_file(shard_path(staging, part));
+    staging.finish(part, description);
+  }
+
+  void complete(const Staging& staging, const json& run) {
+    write_index(source_.config(), staging.output());
+    write_config(source_, plan_, options_, recipe_, staging.output());
+    copy_companions(source_.folder(), staging.output());
+    Divergence divergence;
+    if (!calibration_.audit_windows.empty()) {
+      const auto written = Checkpoint::open(staging.output());
+      ThreadPool pool(options_.threads);
+      divergence = measure_divergence(backend_, source_, *written, calibration_.audit_windows, pool);
+    }
+    std::vector<MatrixResult> results;
+    for (const LayerQuantizer::Part& part : parts_) {
+      results.insert(results.end(), part.results.begin(), part.results.end());
+    }
+    write_text_file(staging.output() + "/quant_log.csv", quant_log(results, layers()));
+    write_text_file(staging.output() + "/quant_audit.json",
+                    audit_text(run, parts_, divergence, staging.output()));
+    tell("audit", layers() + 2);
+  }
+
+  Backend& backend_;
+  const Checkpoint& source_;
+  const std::string& destination_;
+  const QuantizeOptions& options_;
+  const CalibrationData& calibration_;
+  const QuantizeCallback& progress_;
+  Recipe recipe_;
+  std::vector<std::vector<MatrixPlan>> plan_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::vector<LayerQuantizer::Part> parts_;
+  int64_t matrices_ = 0;
+};
+
+}  // namespace
+
+QuantizeReport quantize(Backend& backend, const Checkpoint& source, const std::string& destination,
+                        const QuantizeOptions& options, const CalibrationData& calibration,
+                        const QuantizeCallback& progress) {
+  return_freed_memory();
+  try {
+    return Run(backend, source, destination, options, calibration, progress).execute();
+  } catch (const std::filesystem::filesystem_error& error) {
+    throw Error(ErrorKind::kIo, error.code().message(), {.file = error.path1().string()});
+  }
+}
+
+}  // namespace tercet

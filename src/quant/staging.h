@@ -1,0 +1,42 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "quant/options.h"
+
+namespace tercet {
+
+/// Writes a text file whole or not at all, and onto the disk before returning. Throws Error(kIo).
+void write_text_file(const std::string& path, const std::string& text);
+
+/// The folder `destination`.staging in which a run keeps what it has finished: `run.json` says what the run
+/// is, `part-N.json` that part N is done, and `output` becomes `destination` at the end.
+class Staging {
+ public:
+  /// Starts afresh or takes up what an earlier run left. `run` describes everything that the output depends
+  /// on. Throws Error(kUsage) if the destination or the staging folder is in the way, or if the earlier run's
+  /// description differs: the message names the entries.
+  Staging(const std::string& destination, const nlohmann::ordered_json& run, const QuantizeOptions& options);
+
+  const std::string& output() const { return output_; }
+  /// What `finish` was given for a part, by this run or an earlier one.
+  std::optional<nlohmann::ordered_json> finished(int64_t part) const;
+  /// Call it when all files of the part are written.
+  void finish(int64_t part, const nlohmann::ordered_json& description) const;
+  /// Puts the output in the destination's place, at once, and removes the staging folder.
+  void publish() const;
+
+ private:
+  std::string part_path(int64_t part) const;
+
+  std::string destination_;
+  std::string folder_;
+  std::string output_;
+};
+
+/// The entries in which two descriptions differ, by their paths: "options.bits (4, now 3)".
+std::string differences(const nlohmann::ordered_json& earlier, const nlohmann::ordered_json& now);
+
+}  // namespace tercet
