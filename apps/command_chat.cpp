@@ -1,0 +1,184 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+
+#include "base/error.h"
+#include "console.h"
+#include "conversation.h"
+#include "generation_config.h"
+#include "interrupt.h"
+#include "loaded_model.h"
+#include "reply_text.h"
+#include "runtime/generator.h"
+#include "text/chat_template.h"
+#include "text/unicode.h"
+
+namespace tercet {
+namespace {
+
+constexpr const char* kHelp =
+    "/reset forgets the conversation, /exit ends (so does Ctrl-D), Ctrl-C stops a reply\n";
+
+/// A sequence's state and the tokens that it has seen.
+struct Snapshot {
+  std::vector<int32_t> tokens;
+  SequenceState state;
+};
+
+/// Whether `snapshot` is there and its tokens begin `prompt` and leave some of it.
+bool continues(const std::optional<Snapshot>& snapshot, const std::vector<int32_t>& prompt) {
+  return snapshot && snapshot->tokens.size() < prompt.size() &&
+         std::equal(snapshot->tokens.begin(), snapshot->tokens.end(), prompt.begin());
+}
+
+/// A conversation with its warm states: one behind the last reply, and, as templates drop reasoning from
+/// earlier turns, one at the end of the last message before it.
+class Chat {
+ public:
+  Chat(const ChatOptions& options, LoadedModel& loaded, const Tokenizer& tokenizer, const StepSize& size)
+      : options_(options),
+        context_(size.context),
+        tokenizer_(tokenizer),
+        template_(ChatTemplate::load(options.model)),
+        defaults_(read_generation_config(options.model)),
+        pool_(*loaded.backend, state_shape(loaded.model->config(), false), pages_for(size.context) + 4, 3),
+        generator_(*loaded.model, pool_, size, tokenizer.vocab_size()),
+        interrupted_(catch_interrupts()) {
+    reset();
+  }
+
+  void reset() {
+    messages_.clear();
+    border_.reset();
+    after_.reset();
+    if (!options_.system.empty()) say("system", options_.system);
+  }
+
+  /// One message and the reply to it, whose text goes to `sink` as it is made. False if the conversation is
+  /// full.
+  bool turn(const std::string& message, const ReplyText::Sink& sink) {
+    say("user", message);
+    const std::string conversation =
+        conversation_json(jinja::Value::list(messages_), jinja::Value::none(), options_.thinking == "on");
+    const std::string rendered = template_.render(conversation, true);
+    Request request;
+    request.prompt = tokenizer_.encode(rendered);
+    const int64_t room = context_ - std::ssize(request.prompt);
+    if (room < 1) {
+      messages_.pop_back();
+      return false;
+    }
+    request.state = warm_state(request.prompt, tokenizer_.encode(template_.render(conversation, false)));
+    request.sampling = merge(defaults_.sampling, options_.sampling);
+    request.max_tokens = std::min(options_.max_tokens, room);
+    request.stop_ids = defaults_.stop_ids;
+    request.keep_state = true;
+    answer(std::move(request), sink, rendered.ends_with("<think>\n"));
+    return true;
+  }
+
+  const jinja::List& messages() const { return messages_; }
+
+ private:
+  void say(const std::string& role, const std::string& content) {
+    jinja::Dict message;
+    message.set("role", jinja::Value(role));
+    message.set("content", jinja::Value(lossy_utf8(content)));
+    messages_.push_back(jinja::Value::dict(std::move(message)));
+  }
+
+  /// A state for the start of `prompt` that ends at the message border before the reply, if the border is
+  /// one; leaves a snapshot there.
+  std::optional<SequenceState> warm_state(const std::vector<int32_t>& prompt, std::vector<int32_t> border) {
+    std::optional<SequenceState> state;
+    if (continues(after_, prompt)) {
+      state = std::move(after_->state);
+    } else if (continues(border_, prompt)) {
+      state = std::move(border_->state);
+    }
+    after_.reset();
+    border_.reset();
+    const bool is_border =
+        border.size() < prompt.size() && std::equal(border.begin(), border.end(), prompt.begin());
+    if (!is_border || (state && state->length() >= std::ssize(border))) return state;
+    if (!state) state.emplace(pool_);
+    generator_.prefill(*state, std::span(border).subspan(static_cast<size_t>(state->length())));
+    border_ = Snapshot{std::move(border), state->fork()};
+    return state;
+  }
+
+  void answer(Request request, const ReplyText::Sink& sink, bool reasons) {
+    ReplyText text(tokenizer_, request.stop_ids, {}, sink);
+    request.on_token = [&](int32_t token) { return text.push(token); };
+    std::vector<int32_t> tokens = request.prompt;
+    std::vector<Request> requests;
+    requests.push_back(std::move(request));
+    interrupted_.store(false);
+    Reply reply = std::move(generator_.run(std::move(requests), &interrupted_).front());
+    text.finish();
+    const bool cut = reasons && text.text().find("</think>") == std::string::npos;
+    say("assistant", cut ? text.text() + "\n</think>\n\n" : text.text());
+    if (!reply.state) return;
+    tokens.insert(tokens.end(), reply.tokens.begin(), reply.tokens.end());
+    tokens.resize(static_cast<size_t>(reply.state->length()));
+    after_ = Snapshot{std::move(tokens), std::move(*reply.state)};
+  }
+
+  const ChatOptions& options_;
+  int64_t context_;
+  const Tokenizer& tokenizer_;
+  ChatTemplate template_;
+  GenerationConfig defaults_;
+  StatePool pool_;
+  Generator generator_;
+  std::atomic<bool>& interrupted_;
+  jinja::List messages_;
+  std::optional<Snapshot> border_;
+  std::optional<Snapshot> after_;
+};
+
+/// Reads lines until the input or the user ends.
+void converse(Chat& chat, const ReplyText::Sink& sink, bool terminal) {
+  for (std::string line;;) {
+    if (terminal) print("> ");
+    if (!std::getline(std::cin, line) || line == "/exit") return;
+    if (line.empty()) continue;
+    if (line == "/reset") {
+      chat.reset();
+    } else if (line == "/help") {
+      log_info(kHelp);
+    } else {
+      if (!chat.turn(line, sink))
+        log_warning("the conversation fills the context: /reset, or start with a larger --context");
+      if (sink) sink("\n");
+    }
+  }
+}
+
+}  // namespace
+
+int run_chat(const ChatOptions& options) {
+  auto checkpoint = Checkpoint::open(options.model);
+  const Tokenizer tokenizer = load_tokenizer(*checkpoint);
+  const int64_t context = std::min(options.context, checkpoint->config().max_position_embeddings);
+  const StepSize size = {.rows = 512, .sequences = 1, .context = context, .logit_rows = 1};
+  LoadedModel loaded = load_model(options.common, std::move(checkpoint), size);
+  Chat chat(options, loaded, tokenizer, size);
+  const bool terminal = isatty(STDIN_FILENO) == 1 && !options.common.json;
+  if (terminal) log_info(kHelp);
+  converse(chat, options.common.json ? ReplyText::Sink() : print, terminal);
+  if (options.common.json) {
+    std::vector<JsonObject> messages;
+    for (const jinja::Value& message : chat.messages()) {
+      messages.push_back(JsonObject()
+                             .set("role", message.as_dict().find("role")->as_string())
+                             .set("content", message.as_dict().find("content")->as_string()));
+    }
+    print(JsonObject().set("messages", messages).text() + "\n");
+  }
+  return 0;
+}
+
+}  // namespace tercet
