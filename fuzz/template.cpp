@@ -1,4 +1,5 @@
-// A chat template, a zero byte, and a conversation: rendering ends with text or tercet::Error, within the limits.
+// A chat template, a zero byte, and a conversation: rendering ends with text or tercet::Error, within the
+// limits.
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace {
 
-constexpr tercet::jinja::Limits kLimits{.steps = 20'000, .text_bytes = 1 << 16, .total_bytes = 1 << 20};
+constexpr tercet::jinja::Limits kLimits{.steps = 3'000, .text_bytes = 1 << 14, .total_bytes = 1 << 17};
 
 constexpr const char* kConversation =
     R"({"messages": [{"role": "user", "content": "Hi \u00fc"}, {"role": "assistant", "content": null,

@@ -27,7 +27,7 @@ i + 1¦i - 50¦i * f¦i / 4¦i // 5¦neg // 2¦neg % 5¦7 % -3¦7.5 % 2¦-7.5 //
 1 and 2¦0 and 2¦0 or 'x'¦'' or none¦1 or missing.x¦0 and missing.x¦not 1¦not ''¦not not 1¦1 and 0 or 3¦1 or 0 and 0¦not 1 == 2¦none or [] or {}¦yes and no
 'a' if yes else 'b'¦'a' if no else 'b'¦'a' if no¦('a' if no) is defined¦1 if no else 2 if no else 3¦1 if yes else 2 if yes else 3¦'x' if l else 'y'¦('x' if no).y¦'a' ~ ('b' if no) ~ 'c'¦[1 if yes else 2, 3]
 s[0]¦s[-1]¦s[100]¦s[1:4]¦s[:5]¦s[6:]¦s[::-1]¦s[::2]¦s[-5:-2]¦s[10:2]¦s[5:1:-1]¦s[::-2]¦s[:]¦u[3]¦u[-1]¦u[2:8]¦u[::-1]¦s[100:]¦s[-100:3]¦s[1:4:0]¦s['a':]¦s[none:none]¦s[true]¦l[true]¦s[1.0]
-l[0]¦l[-1]¦l[3]¦l[-4]¦l[1:]¦l[::-1]¦l[:-1]¦l[5:]¦(1, 2, 3)[1]¦(1, 2, 3)[:2]¦nested[0][1]¦nested.0.1¦l.0¦l['0']¦l['x']¦l.x¦range(5)[2]¦range(5)[-1]¦range(5)[9]¦range(10)[2:8:3]¦range(5)[::-1]¦l[0:100:2]¦l[::-100]¦5[0]¦none[0]¦d[1:]¦l['a':'b']
+l[0]¦l[-1]¦l[3]¦l[-4]¦l[1:]¦l[::-1]¦l[:-1]¦l[5:]¦(1, 2, 3)[1]¦(1, 2, 3)[:2]¦nested[0][1]¦nested.0.1¦l.0¦l['0']¦l['x']¦l.x¦range(5)[2]¦range(5)[-1]¦range(5)[9]¦range(10)[2:8:3]¦range(5)[::-1]¦range(4)[5:1:2]¦l[0:100:2]¦l[::-100]¦5[0]¦none[0]¦d[1:]¦l['a':'b']
 d.a¦d['a']¦d['items']¦d.get('a')¦d.get('z')¦d.get('z', 9)¦d.z¦d['z']¦d['k y']¦d[1]¦d[none]¦d[[1]]¦d.z.y¦d['z']['y']¦d.keys()¦d.values()¦d.items()¦d.items() | list¦d.keys() | list | length¦d.values() | list¦d | list¦d | length¦{1: 'a'}[1]¦{1: 'a'}[true]¦{1: 'a'}[1.0]¦{true: 'a'}[1]¦d.get()¦{none: 1}[none]¦{(1, 2): 3}[1, 2]¦{'a': 1, 'a': 2}¦{1: 'a', true: 'b', 1.0: 'c'}¦{[1]: 2}
 missing¦missing.x¦missing['x']¦missing[0]¦missing()¦missing + 1¦1 + missing¦-missing¦missing ~ 'a'¦missing * 2¦'a' * missing¦'a' + missing¦missing[1:]¦missing | length¦missing | list¦missing | upper¦missing | trim¦missing | join¦missing | int¦missing | float¦missing | first¦missing | string¦missing | tojson¦missing | abs¦missing | sum¦missing | sort¦missing | items | list¦missing | reverse | list¦missing | default('x')¦missing.a.b | default('x')¦missing | e¦missing | round¦[missing]¦{'a': missing}¦(missing,)¦missing | map('upper') | list¦missing | last¦missing | max¦missing | dictsort¦missing ** 2¦missing % 2¦'%s' % missing
 none.x¦none.x.y¦i.x¦i.x.y¦f.x¦s.x¦s.x.y¦l.x.y¦yes.x¦(1,).x.y¦d.a.b¦d.a.b.c¦none['x']¦none[0].y¦i[0]¦i['x']¦i[0].y¦range(3).x.y¦i.real¦f.real¦i.imag¦i.numerator¦i.denominator¦f.numerator
@@ -64,7 +64,7 @@ s | upper¦s | lower¦s | title¦s | capitalize¦u | upper¦u | title¦'foo-bar 
 'a' | default('b')¦'' | default('b')¦'' | default('b', true)¦'' | d('b', boolean=true)¦none | default('b')¦none | default('b', true)¦missing | d¦missing | default¦0 | default(1, true)¦d.z | default({}) | tojson¦missing.x.y | default('z')¦missing | default(default_value='q')¦missing | default(1, 2, 3)
 d | tojson¦l | tojson¦s | tojson¦u | tojson¦u | tojson(ensure_ascii=true)¦none | tojson¦yes | tojson¦f | tojson¦1e16 | tojson¦big | tojson¦1e400 | tojson¦-1e400 | tojson¦(1, 2) | tojson¦html | tojson¦'\x00\x1f\x7f\u2028\\"/' | tojson¦'\x7f\u00e9😀' | tojson(true)¦d | tojson(indent=2)¦nested | tojson(indent=2)¦[] | tojson(indent=2)¦{} | tojson(indent=2)¦{'a': {}, 'b': [], 'c': [1]} | tojson(indent=4)¦d | tojson(indent='--')¦d | tojson(separators=(',', ':'))¦d | tojson(sort_keys=true)¦{'b': 1, 'a': {'d': 1, 'c': 2}} | tojson(sort_keys=true, indent=1)¦{1: 'a', none: 'b', true: 'c', 2.5: 'd'} | tojson¦{(1, 2): 3} | tojson¦{1: 1, 'a': 2} | tojson(sort_keys=true)¦range(3) | tojson¦namespace(a=1) | tojson¦d.items() | tojson¦[missing] | tojson¦d | tojson(indent=0)¦d | tojson(indent=-1)¦d | tojson(2)¦d | tojson(false, 2)¦nested | tojson(indent=2, separators=(', ', ' : '))¦messages | tojson¦{'a': [1, {'b': none}]} | tojson(indent=3)¦d | tojson(indent=true)¦lines | tojson¦'a' | tojson(nope=1)¦d | tojson(separators=(',',))¦d | tojson(separators=none)
 'a\nb\n\nc' | indent¦'a\nb\n\nc' | indent(2)¦'a\nb' | indent(2, true)¦'a\n\nb' | indent(2, blank=true)¦'a\nb' | indent('> ')¦'a\nb' | indent(width='> ', first=true)¦'a\n' | indent¦'' | indent(3, true)¦'\na' | indent(1)¦5 | indent¦'a\r\nb' | indent(1)
-'%s-%s' | format(1, 'a')¦'%(x)s' | format(x=1)¦'%s' | format¦'%d' | format('a')¦'%s' | format(1, x=2)¦i | format¦s | truncate(5)¦s | truncate(5, true)¦s | truncate(5, true, '')¦s | truncate(8, leeway=0)¦'foo bar baz qux' | truncate(9)¦'foo bar baz qux' | truncate(9, true)¦'foo bar baz qux' | truncate(11)¦'foo bar baz qux' | truncate(11, false, '...', 0)¦s | truncate(2)¦5 | truncate¦u | truncate(9, end='…', leeway=0)
+'%s-%s' | format(1, 'a')¦'%(x)s' | format(x=1)¦'%s' | format¦'%d' | format('a')¦'%s' | format(1, x=2)¦i | format¦s | truncate(5)¦s | truncate(5, true)¦s | truncate(5, true, '')¦s | truncate(8, leeway=0)¦'foo bar baz qux' | truncate(9)¦'foo bar baz qux' | truncate(9, true)¦'foo bar baz qux' | truncate(11)¦'foo bar baz qux' | truncate(11, false, '...', 0)¦s | truncate(2)¦5 | truncate¦l | truncate¦people[0]['it\'s']['x'].y¦u | truncate(9, end='…', leeway=0)
 d | attr('a')¦d | attr('items') is callable¦namespace(x=1) | attr('x')¦s | attr('nope')¦(s | attr('nope')).x¦i | attr('real')
 l | join¦l | join(', ')¦people | join(', ', attribute='name')¦s | join('-')¦mixed | join('|')¦5 | join¦d | join(',')¦[] | join(',')¦l | join(0)¦nested | join(';')
 x is defined¦s is defined¦missing.x is defined¦d.zz is defined¦d.a is defined¦s is undefined¦missing is undefined¦missing is not defined¦not missing is defined¦none is none¦missing is none¦0 is none¦none is not none¦messages[0].x is defined¦d.zz is none
@@ -284,6 +284,10 @@ line with {{- ' no space ' -}} after and {{ '-' }}{{-1}}{{- -1 }}{{+1}}
 {% raw %}never closed
 ====
 {# never closed
+====
+open {#
+====
+open {% raw %}
 ====
 {{ 'never closed }}
 ====

@@ -56,7 +56,8 @@ Dict special_tokens(const Dict& config) {
   }
   const Value* named = config.find("extra_special_tokens");
   if (named != nullptr && named->is_dict()) {
-    for (const auto& [name, token] : named->as_dict().items()) tokens.set(name.as_string(), token_text(token));
+    for (const auto& [name, token] : named->as_dict().items())
+      tokens.set(name.as_string(), token_text(token));
   }
   return tokens;
 }
@@ -69,8 +70,8 @@ NamedTemplate named_template(const Value& entry, const std::string& file) {
       return {name->as_string(), file, jinja::parse_template(source->as_string(), file)};
     }
   }
-  throw Error(ErrorKind::kCheckpoint, "a chat_template that is a list needs entries with a name and a template",
-              {.file = file});
+  throw Error(ErrorKind::kCheckpoint,
+              "a chat_template that is a list needs entries with a name and a template", {.file = file});
 }
 
 std::vector<NamedTemplate> templates_of(const Value& entry, const std::string& file) {
@@ -120,7 +121,8 @@ std::string rendered(const NamedTemplate& entry, const Dict& variables) {
   } catch (const jinja::RaisedByTemplate&) {
     throw;
   } catch (const Error& error) {
-    throw Error(error.kind(), error.message(), {.file = entry.file + ":" + std::to_string(interpreter.line())});
+    throw Error(error.kind(), error.message(),
+                {.file = entry.file + ":" + std::to_string(interpreter.line())});
   }
 }
 
@@ -142,7 +144,8 @@ ChatTemplate ChatTemplate::load(const std::string& model_folder) {
   Value config;
   if (std::filesystem::exists(config_path)) {
     config = jinja::parse_json(read_file(config_path), config_path.string());
-    if (!config.is_dict()) throw Error(ErrorKind::kCheckpoint, "not a JSON object", {.file = config_path.string()});
+    if (!config.is_dict())
+      throw Error(ErrorKind::kCheckpoint, "not a JSON object", {.file = config_path.string()});
     content->tokens = special_tokens(config.as_dict());
     entry = config.as_dict().find("chat_template");
   }
@@ -166,7 +169,8 @@ ChatTemplate ChatTemplate::parse(std::string source, std::string name) {
 std::string ChatTemplate::render(std::string_view conversation_json, bool add_generation_prompt) const {
   const Value conversation = jinja::parse_json(conversation_json, "the conversation");
   if (!conversation.is_dict()) {
-    throw Error(ErrorKind::kUsage, "the conversation is not a JSON object", {.found = conversation.type_name()});
+    throw Error(ErrorKind::kUsage, "the conversation is not a JSON object",
+                {.found = conversation.type_name()});
   }
   const Dict variables = variables_of(content_->tokens, conversation.as_dict(), add_generation_prompt);
   const Value* tools = variables.find("tools");

@@ -4,8 +4,8 @@
 
 namespace tercet::jinja {
 
-Bound::Bound(std::string_view function, const Arguments& arguments, std::initializer_list<std::string_view> names,
-             size_t required)
+Bound::Bound(std::string_view function, const Arguments& arguments,
+             std::initializer_list<std::string_view> names, size_t required)
     : function_(function), values_(names.size()) {
   if (arguments.positional.size() > names.size()) {
     fail(function_ + "() takes at most " + std::to_string(names.size()) + " arguments (" +
@@ -24,7 +24,9 @@ Bound::Bound(std::string_view function, const Arguments& arguments, std::initial
   }
 }
 
-int64_t Bound::integer(size_t i, int64_t otherwise) const { return has(i) ? to_index(values_[i]) : otherwise; }
+int64_t Bound::integer(size_t i, int64_t otherwise) const {
+  return has(i) ? to_index(values_[i]) : otherwise;
+}
 
 std::string Bound::text(size_t i, std::string_view otherwise) const {
   if (!has(i)) return std::string(otherwise);

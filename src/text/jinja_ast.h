@@ -23,26 +23,26 @@ struct CallSyntax {
 };
 
 enum class ExpressionKind {
-  kConstant,    ///< value
-  kName,        ///< name
-  kTuple,       ///< parts
-  kList,        ///< parts
-  kDict,        ///< parts: key, value, key, value ...
-  kArithmetic,  ///< parts[0] operation parts[1]
-  kNegative,    ///< parts[0]
-  kPositive,    ///< parts[0]
-  kConcat,      ///< parts
-  kCompare,     ///< parts[0] comparisons[0] parts[1] comparisons[1] parts[2] ...
-  kAnd,         ///< parts
-  kOr,          ///< parts
-  kNot,         ///< parts[0]
-  kConditional, ///< parts[1] if parts[0] else parts[2], which may be null
-  kAttribute,   ///< parts[0].name
-  kItem,        ///< parts[0][parts[1]]
-  kSlice,       ///< parts[0][parts[1]:parts[2]:parts[3]], each of the three may be null
-  kCall,        ///< parts[0](call)
-  kFilter,      ///< parts[0] | name(call); parts[0] is null for the text of a block
-  kTest,        ///< parts[0] is name(call)
+  kConstant,         ///< value
+  kName,             ///< name
+  kTuple,            ///< parts
+  kList,             ///< parts
+  kDict,             ///< parts: key, value, key, value ...
+  kArithmetic,       ///< parts[0] operation parts[1]
+  kNegative,         ///< parts[0]
+  kPositive,         ///< parts[0]
+  kConcat,           ///< parts
+  kCompare,          ///< parts[0] comparisons[0] parts[1] comparisons[1] parts[2] ...
+  kAnd,              ///< parts
+  kOr,               ///< parts
+  kNot,              ///< parts[0]
+  kConditional,      ///< parts[1] if parts[0] else parts[2], which may be null
+  kAttribute,        ///< parts[0].name
+  kItem,             ///< parts[0][parts[1]]
+  kSlice,            ///< parts[0][parts[1]:parts[2]:parts[3]], each of the three may be null
+  kCall,             ///< parts[0](call)
+  kFilter,           ///< parts[0] | name(call); parts[0] is null for the text of a block
+  kTest,             ///< parts[0] is name(call)
   kNamespaceTarget,  ///< parts[0].name as the target of an assignment
 };
 
@@ -101,8 +101,8 @@ struct Statement {
   Block body;
   std::vector<Statement> branches;
   Block otherwise;
-  /// Names that body and otherwise, as scopes, set before they read them: there a variable of the same name in
-  /// the conversation is not seen. See jinja_scope.h.
+  /// Names that body and otherwise, as scopes, set before they read them: there a variable of the same name
+  /// in the conversation is not seen. See jinja_scope.h.
   std::vector<std::string> hidden;
   std::vector<std::string> otherwise_hidden;
 };

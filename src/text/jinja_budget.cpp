@@ -4,7 +4,9 @@
 
 namespace tercet::jinja {
 
-void fail(const std::string& message) { throw Error(ErrorKind::kUsage, message); }
+void fail(const std::string& message) {
+  throw Error(ErrorKind::kUsage, message);
+}
 
 void Budget::text(int64_t bytes) {
   grown(bytes);

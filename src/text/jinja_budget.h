@@ -7,10 +7,10 @@ namespace tercet::jinja {
 
 /// What a template from anywhere may cost. All limits are far above what a chat template needs.
 struct Limits {
-  int64_t steps = 10'000'000;               ///< nodes evaluated, elements compared, items produced
-  int64_t text_bytes = int64_t{64} << 20;   ///< the output, and any single string
-  int64_t total_bytes = int64_t{1} << 30;   ///< all strings made during one rendering
-  int depth = 1000;                         ///< nested evaluation: expressions, statements, macro calls
+  int64_t steps = 10'000'000;              ///< nodes evaluated, elements compared, items produced
+  int64_t text_bytes = int64_t{64} << 20;  ///< the output, and any single string
+  int64_t total_bytes = int64_t{1} << 30;  ///< all strings made during one rendering
+  int depth = 1000;                        ///< nested evaluation: expressions, statements, macro calls
 };
 
 /// Throws tercet::Error (kUsage) with exactly this message: what Python would have raised.

@@ -26,19 +26,28 @@ Value Interpreter::evaluate(const Expression& node) {
 
 Value Interpreter::evaluate_node(const Expression& node) {
   switch (node.kind) {
-    case ExpressionKind::kConstant: return node.value;
-    case ExpressionKind::kName: return lookup(node.name);
-    case ExpressionKind::kTuple: return Value::tuple(evaluate_list(node));
-    case ExpressionKind::kList: return Value::list(evaluate_list(node));
-    case ExpressionKind::kDict: return evaluate_dict(node);
+    case ExpressionKind::kConstant:
+      return node.value;
+    case ExpressionKind::kName:
+      return lookup(node.name);
+    case ExpressionKind::kTuple:
+      return Value::tuple(evaluate_list(node));
+    case ExpressionKind::kList:
+      return Value::list(evaluate_list(node));
+    case ExpressionKind::kDict:
+      return evaluate_dict(node);
     case ExpressionKind::kArithmetic: {
       const Value left = evaluate(*node.parts[0]);
       return arithmetic(node.operation, left, evaluate(*node.parts[1]), budget_);
     }
-    case ExpressionKind::kNegative: return negative(evaluate(*node.parts[0]));
-    case ExpressionKind::kPositive: return positive(evaluate(*node.parts[0]));
-    case ExpressionKind::kConcat: return evaluate_concat(node);
-    case ExpressionKind::kCompare: return Value(evaluate_comparison(node));
+    case ExpressionKind::kNegative:
+      return negative(evaluate(*node.parts[0]));
+    case ExpressionKind::kPositive:
+      return positive(evaluate(*node.parts[0]));
+    case ExpressionKind::kConcat:
+      return evaluate_concat(node);
+    case ExpressionKind::kCompare:
+      return Value(evaluate_comparison(node));
     case ExpressionKind::kAnd: {
       Value left = evaluate(*node.parts[0]);
       return left.truth() ? evaluate(*node.parts[1]) : left;
@@ -47,21 +56,28 @@ Value Interpreter::evaluate_node(const Expression& node) {
       Value left = evaluate(*node.parts[0]);
       return left.truth() ? left : evaluate(*node.parts[1]);
     }
-    case ExpressionKind::kNot: return Value(!evaluate(*node.parts[0]).truth());
-    case ExpressionKind::kConditional: return evaluate_conditional(node);
-    case ExpressionKind::kAttribute: return attribute(evaluate(*node.parts[0]), node.name);
-    case ExpressionKind::kItem: return evaluate_item(node);
-    case ExpressionKind::kSlice: return evaluate_slice(node);
+    case ExpressionKind::kNot:
+      return Value(!evaluate(*node.parts[0]).truth());
+    case ExpressionKind::kConditional:
+      return evaluate_conditional(node);
+    case ExpressionKind::kAttribute:
+      return attribute(evaluate(*node.parts[0]), node.name);
+    case ExpressionKind::kItem:
+      return evaluate_item(node);
+    case ExpressionKind::kSlice:
+      return evaluate_slice(node);
     case ExpressionKind::kCall: {
       const Value callee = evaluate(*node.parts[0]);
       return call(callee, evaluate_arguments(node.call));
     }
-    case ExpressionKind::kFilter: return evaluate_filter(node);
+    case ExpressionKind::kFilter:
+      return evaluate_filter(node);
     case ExpressionKind::kTest: {
       const Value input = evaluate(*node.parts[0]);
       return Value(call_test(node.name, input, evaluate_arguments(node.call)));
     }
-    case ExpressionKind::kNamespaceTarget: break;  // a target is assigned, never read
+    case ExpressionKind::kNamespaceTarget:
+      break;  // a target is assigned, never read
   }
   return {};
 }
@@ -125,7 +141,8 @@ Arguments Interpreter::evaluate_arguments(const CallSyntax& syntax) {
   for (const auto& part : syntax.positional) arguments.positional.push_back(evaluate(*part));
   for (const auto& [name, part] : syntax.named) arguments.named.emplace_back(name, evaluate(*part));
   if (syntax.star) {
-    for (Value& item : to_list(evaluate(*syntax.star), budget_)) arguments.positional.push_back(std::move(item));
+    for (Value& item : to_list(evaluate(*syntax.star), budget_))
+      arguments.positional.push_back(std::move(item));
   }
   if (!syntax.star_star) return arguments;
   const Value more = evaluate(*syntax.star_star);
@@ -213,7 +230,8 @@ Value Interpreter::item(const Value& object, const Value& key) {
   if (object.is_undefined()) fail(object.undefined_message());
   Value value = direct_item(object, key, budget_);
   if (!value.is_missing()) return value;
-  if (!key.is_string()) return Value::undefined(object.described_type() + " has no element " + repr(key, budget_));
+  if (!key.is_string())
+    return Value::undefined(object.described_type() + " has no element " + repr(key, budget_));
   value = bound_attribute(object, key.as_string());
   return value.is_missing() ? object.lacking(key.as_string()) : value;
 }

@@ -10,7 +10,8 @@ namespace tercet::jinja {
 Filter find_filter(std::string_view name) {
   for (const FilterTable* table :
        {&text_filters(), &number_filters(), &sequence_filters(), &order_filters(), &selection_filters()}) {
-    const auto at = std::find_if(table->begin(), table->end(), [&](const auto& entry) { return entry.first == name; });
+    const auto at =
+        std::find_if(table->begin(), table->end(), [&](const auto& entry) { return entry.first == name; });
     if (at != table->end()) return at->second;
   }
   return nullptr;

@@ -14,9 +14,16 @@ std::optional<Int> truncated(double value) {
   return static_cast<Int>(value);
 }
 
-/// int(value) where Python has one; `fails` says that it raised what the filter does not catch.
-std::optional<Int> integer_of(const Value& value, int base) {
-  if (value.is_string()) return parse_int(value.as_string(), base);
+/// int(text, base) where Python has one.
+std::optional<Int> integer_of(const std::string& text, const Value& base) {
+  const Int radix = base.integer().value_or(1);
+  if (radix != 0 && (radix < 2 || radix > 36)) return std::nullopt;
+  return parse_int(text, static_cast<int>(radix));
+}
+
+/// int(value) where Python has one; fails where it raises what the filter does not catch.
+std::optional<Int> integer_of(const Value& value, const Value& base) {
+  if (value.is_string()) return integer_of(value.as_string(), base);
   if (const auto whole = value.integer()) return whole;
   if (!value.is_float() || std::isnan(value.as_float())) return std::nullopt;
   if (std::isinf(value.as_float())) fail("cannot convert float infinity to integer");
@@ -32,9 +39,7 @@ std::optional<double> float_of(const Value& value) {
 Value to_int(Interpreter&, const Value& input, const Arguments& arguments) {
   const Bound bound("int", arguments, {"default", "base"});
   if (input.is_undefined()) fail(input.undefined_message());
-  const int64_t base = bound.integer(1, 10);
-  if (base != 0 && (base < 2 || base > 36)) return bound.value(0, Value(0));
-  if (const auto whole = integer_of(input, static_cast<int>(base))) return Value(*whole);
+  if (const auto whole = integer_of(input, bound.value(1, Value(10)))) return Value(*whole);
   if (const auto real = float_of(input)) {
     if (const auto whole = truncated(*real)) return Value(*whole);
   }
@@ -84,7 +89,8 @@ Int rounded(Int value, int64_t digits) {
 Value round(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
   const Bound bound("round", arguments, {"precision", "method"});
   const std::string method = bound.text(1, "common");
-  if (method != "common" && method != "ceil" && method != "floor") fail("method must be common, ceil or floor");
+  if (method != "common" && method != "ceil" && method != "floor")
+    fail("method must be common, ceil or floor");
   if (input.is_undefined()) fail(input.undefined_message());
   if (!input.is_number()) fail("type " + input.type_name() + " doesn't define __round__ method");
   if (method == "common") {

@@ -38,7 +38,7 @@ Value sort(Interpreter& interpreter, const Value& input, const Arguments& argume
     }
     items.push_back({Value::list(std::move(key)), std::move(item)});
   }
-  return Value::list(sorted(std::move(items), bound.truth(0, false), interpreter.budget()));
+  return Value::list(sorted(std::move(items), bound.integer(0, 0) != 0, interpreter.budget()));
 }
 
 Value dictsort(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
@@ -52,16 +52,16 @@ Value dictsort(Interpreter& interpreter, const Value& input, const Arguments& ar
     const Value& part = by == "key" ? key : value;
     items.push_back({bound.truth(0, false) ? part : ignore_case(part), Value::tuple({key, value})});
   }
-  return Value::list(sorted(std::move(items), bound.truth(2, false), interpreter.budget()));
+  return Value::list(sorted(std::move(items), bound.integer(2, 0) != 0, interpreter.budget()));
 }
 
 Value unique(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
   const Bound bound("unique", arguments, {"case_sensitive", "attribute"});
   const AttributePath path(bound[1]);
   const bool case_sensitive = bound.truth(0, false);
-  const IteratorPointer source = iterate(input);
   const auto seen = std::make_shared<Dict>();
-  return make_generator(input.depth(), [=, &interpreter](Value& out) {
+  return make_generator(input.depth(), [=, source = IteratorPointer(), &interpreter](Value& out) mutable {
+    if (!source) source = iterate(input);
     while (source->next(out)) {
       const Value part = path.get(interpreter, out);
       const Value key = case_sensitive ? part : ignore_case(part);
@@ -83,7 +83,8 @@ Value extreme(Interpreter& interpreter, const Value& input, const Arguments& arg
   for (Value item; source->next(item);) {
     const Value part = path.get(interpreter, item);
     Value key = case_sensitive ? part : ignore_case(part);
-    if (!any || compare(better, key, best.key, interpreter.budget())) best = {std::move(key), std::move(item)};
+    if (!any || compare(better, key, best.key, interpreter.budget()))
+      best = {std::move(key), std::move(item)};
     any = true;
   }
   return any ? best.item : Value::undefined("No aggregated item, sequence was empty.");
@@ -116,7 +117,8 @@ Value groupby(Interpreter& interpreter, const Value& input, const Arguments& arg
     const Value key = key_of(in_order[begin]);
     size_t end = begin + 1;
     while (end < in_order.size() && equal(key, key_of(in_order[end]), interpreter.budget())) ++end;
-    List members(in_order.begin() + static_cast<int64_t>(begin), in_order.begin() + static_cast<int64_t>(end));
+    List members(in_order.begin() + static_cast<int64_t>(begin),
+                 in_order.begin() + static_cast<int64_t>(end));
     const Value shown = path.get(interpreter, members[0], bound[1]);
     groups.push_back(Value::group(shown, Value::list(std::move(members))));
     begin = end;
@@ -127,8 +129,8 @@ Value groupby(Interpreter& interpreter, const Value& input, const Arguments& arg
 }  // namespace
 
 const FilterTable& order_filters() {
-  static const FilterTable table = {{"sort", sort}, {"dictsort", dictsort}, {"unique", unique},
-                                    {"min", minimum}, {"max", maximum},     {"groupby", groupby}};
+  static const FilterTable table = {{"sort", sort},   {"dictsort", dictsort}, {"unique", unique},
+                                    {"min", minimum}, {"max", maximum},       {"groupby", groupby}};
   return table;
 }
 

@@ -30,7 +30,7 @@ std::function<Value(const Value&)> mapping(Interpreter& interpreter, const Argum
     for (const auto& [name, value] : arguments.named) {
       if (name == "attribute") attribute = value;
       if (name == "default") otherwise = value;
-      if (name != "attribute" && name != "default" ) fail("Unexpected keyword argument '" + name + "'");
+      if (name != "attribute" && name != "default") fail("Unexpected keyword argument '" + name + "'");
     }
     if (attribute.is_missing()) fail("map requires a filter argument");
     return [&interpreter, path = AttributePath(attribute), otherwise](const Value& item) {
@@ -62,7 +62,8 @@ Value map(Interpreter& interpreter, const Value& input, const Arguments& argumen
 }
 
 /// Whether select() and the like pass an item, before any negation.
-std::function<bool(const Value&)> selection(Interpreter& interpreter, const Arguments& arguments, bool by_attribute) {
+std::function<bool(const Value&)> selection(Interpreter& interpreter, const Arguments& arguments,
+                                            bool by_attribute) {
   if (by_attribute && arguments.positional.empty()) fail("Missing parameter for attribute name");
   const AttributePath path(by_attribute ? arguments.positional[0] : Value());
   const size_t offset = by_attribute ? 1 : 0;

@@ -4,6 +4,7 @@
 #include "text/jinja_filters.h"
 #include "text/jinja_objects.h"
 #include "text/jinja_unicode.h"
+#include "text/value_operators.h"
 
 namespace tercet::jinja {
 namespace {
@@ -29,8 +30,8 @@ Value first(Interpreter&, const Value& input, const Arguments& arguments) {
 
 /// The items from the last to the first; nothing where Python's reversed() refuses.
 std::optional<List> reversed_items(const Value& input, Budget& budget) {
-  const bool reversible = input.is_string() || input.is_sequence() || input.is_dict() || input.object<Range>() ||
-                          input.object<DictView>() || input.is_undefined();
+  const bool reversible = input.is_string() || input.is_sequence() || input.is_dict() ||
+                          input.object<Range>() || input.object<DictView>() || input.is_undefined();
   if (!reversible) return std::nullopt;
   if (input.is_undefined()) return List{};
   List items = to_list(input, budget);
@@ -77,57 +78,71 @@ Value reverse(Interpreter& interpreter, const Value& input, const Arguments& arg
     std::reverse(all.begin(), all.end());
     return Value::list(std::move(all));
   }
-  const char* type = input.kind() == Value::Kind::kList ? "list_reverseiterator" : "reversed";
+  const bool is_list = input.kind() == Value::Kind::kList;
+  const char* type = is_list           ? "list_reverseiterator"
+                     : input.is_dict() ? "dict_reversekeyiterator"
+                                       : "reversed";
   return Value(std::make_shared<Generator>(iterate(Value::list(std::move(*items))), input.depth(), type));
 }
 
 Value batch(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
   const Bound bound("batch", arguments, {"linecount", "fill_with"}, 1);
-  const int64_t size = to_index(bound[0]);
+  const Value size = bound[0];
   const Value fill = bound.is_set(1) ? bound[1] : Value();
-  const IteratorPointer source = iterate(input);
   Budget& budget = interpreter.budget();
-  // The item that opens the next batch; jinja2 sees that a batch is full only when one more item comes.
-  auto pending = std::make_shared<Value>();
-  return make_generator(std::max(input.depth(), fill.depth() + 1), [=, &budget](Value& out) {
-    List items;
-    if (!pending->is_missing()) items.push_back(std::exchange(*pending, Value()));
-    for (Value item; source->next(item); items.push_back(std::move(item))) {
-      budget.step();
-      if (static_cast<int64_t>(items.size()) != size) continue;
-      *pending = std::move(item);
-      out = Value::list(std::move(items));
-      return true;
-    }
-    if (items.empty()) return false;
-    while (!fill.is_missing() && static_cast<int64_t>(items.size()) < size) {
-      budget.step();
-      items.push_back(fill);
-    }
-    out = Value::list(std::move(items));
-    return true;
-  });
+  // `pending` opens the next batch: that a batch is full shows only when one more item comes.
+  return make_generator(
+      std::max(input.depth(), fill.depth() + 1),
+      [=, source = IteratorPointer(), pending = Value(), &budget](Value& out) mutable {
+        if (!source) source = iterate(input);
+        List items;
+        if (!pending.is_missing()) items.push_back(std::exchange(pending, Value()));
+        for (Value item; source->next(item); items.push_back(std::move(item))) {
+          if (!equal(Value(items.size()), size, budget)) continue;
+          pending = std::move(item);
+          out = Value::list(std::move(items));
+          return true;
+        }
+        if (items.empty()) return false;
+        for (int64_t more = fill.is_missing() ? 0 : to_index(size) - static_cast<int64_t>(items.size());
+             more > 0; --more) {
+          budget.step();
+          items.push_back(fill);
+        }
+        out = Value::list(std::move(items));
+        return true;
+      });
 }
 
-Value slice_filter(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
-  const Bound bound("slice", arguments, {"slices", "fill_with"}, 1);
-  const int64_t slices = to_index(bound[0]);
+/// The items of `all` in `slices` lists, the first ones longer, or filled up where `fill` is not missing.
+Value sliced(const List& all, int64_t slices, const Value& fill, Budget& budget) {
   if (slices == 0) fail("integer division or modulo by zero");
-  const List all = to_list(input, interpreter.budget());
   const auto count = static_cast<int64_t>(all.size());
   List out;
   int64_t start = 0;
   for (int64_t i = 0; i < slices; ++i) {
-    interpreter.budget().step();
+    budget.step();
     const bool extra = i < count % slices;
     const int64_t end = start + count / slices + (extra ? 1 : 0);
     List part(all.begin() + start, all.begin() + end);
-    if (bound.is_set(1) && !extra) part.push_back(bound[1]);
+    if (!fill.is_missing() && !extra) part.push_back(fill);
     out.push_back(Value::list(std::move(part)));
     start = end;
   }
-  const Value lists = Value::list(std::move(out));
-  return Value(std::make_shared<Generator>(iterate(lists), lists.depth()));
+  return Value::list(std::move(out));
+}
+
+Value slice(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
+  const Bound bound("slice", arguments, {"slices", "fill_with"}, 1);
+  const Value count = bound[0];
+  const Value fill = bound.is_set(1) ? bound[1] : Value();
+  Budget& budget = interpreter.budget();
+  return make_generator(std::max(input.depth(), fill.depth()) + 1,
+                        [=, parts = IteratorPointer(), &budget](Value& out) mutable {
+                          if (!parts)
+                            parts = iterate(sliced(to_list(input, budget), to_index(count), fill, budget));
+                          return parts->next(out);
+                        });
 }
 
 Value attr(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
@@ -143,9 +158,10 @@ Value attr(Interpreter& interpreter, const Value& input, const Arguments& argume
 }  // namespace
 
 const FilterTable& sequence_filters() {
-  static const FilterTable table = {{"length", length}, {"count", length},    {"default", fallback}, {"d", fallback},
-                                    {"first", first},   {"last", last},       {"list", list},        {"items", items},
-                                    {"reverse", reverse}, {"batch", batch},   {"slice", slice_filter}, {"attr", attr}};
+  static const FilterTable table = {{"length", length}, {"count", length}, {"default", fallback},
+                                    {"d", fallback},    {"first", first},  {"last", last},
+                                    {"list", list},     {"items", items},  {"reverse", reverse},
+                                    {"batch", batch},   {"slice", slice},  {"attr", attr}};
   return table;
 }
 

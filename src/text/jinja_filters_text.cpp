@@ -12,7 +12,9 @@
 namespace tercet::jinja {
 namespace {
 
-std::string text_of(Interpreter& interpreter, const Value& value) { return to_text(value, interpreter.budget()); }
+std::string text_of(Interpreter& interpreter, const Value& value) {
+  return to_text(value, interpreter.budget());
+}
 
 Value upper(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
   const Bound bound("upper", arguments, {});
@@ -32,7 +34,9 @@ Value capitalize(Interpreter& interpreter, const Value& input, const Arguments& 
 /// Words begin after white space, dashes and opening brackets here, unlike in str.title().
 Value title(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
   const Bound bound("title", arguments, {});
-  const auto separates = [](char32_t c) { return is_space(c) || std::u32string_view(U"-({[<").find(c) != std::u32string_view::npos; };
+  const auto separates = [](char32_t c) {
+    return is_space(c) || std::u32string_view(U"-({[<").find(c) != std::u32string_view::npos;
+  };
   const std::u32string points = to_code_points(text_of(interpreter, input));
   std::string out;
   for (size_t i = 0; i < points.size();) {
@@ -40,7 +44,8 @@ Value title(Interpreter& interpreter, const Value& input, const Arguments& argum
     const bool separator = separates(points[i]);
     while (i < points.size() && separates(points[i]) == separator) ++i;
     const std::u32string_view run = std::u32string_view(points).substr(begin, i - begin);
-    out += change_case(to_utf8(run.substr(0, 1)), Case::kUpper) + change_case(to_utf8(run.substr(1)), Case::kLower);
+    out += change_case(to_utf8(run.substr(0, 1)), Case::kUpper) +
+           change_case(to_utf8(run.substr(1)), Case::kLower);
   }
   return Value(std::move(out));
 }
@@ -54,8 +59,8 @@ Value trim(Interpreter& interpreter, const Value& input, const Arguments& argume
 Value replace(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
   const Bound bound("replace", arguments, {"old", "new", "count"}, 2);
   const int64_t count = bound.is_set(2) ? bound.integer(2, -1) : -1;
-  return Value(replaced(text_of(interpreter, input), text_of(interpreter, bound[0]), text_of(interpreter, bound[1]),
-                        count, interpreter.budget()));
+  return Value(replaced(text_of(interpreter, input), text_of(interpreter, bound[0]),
+                        text_of(interpreter, bound[1]), count, interpreter.budget()));
 }
 
 Value join(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
@@ -106,12 +111,23 @@ Value escape(Interpreter& interpreter, const Value& input, const Arguments& argu
   std::string out;
   for (const char c : text_of(interpreter, input)) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '\'': out += "&#39;"; break;
-      case '"': out += "&#34;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '\'':
+        out += "&#39;";
+        break;
+      case '"':
+        out += "&#34;";
+        break;
+      default:
+        out += c;
     }
   }
   interpreter.budget().text(static_cast<int64_t>(out.size()));
@@ -120,7 +136,8 @@ Value escape(Interpreter& interpreter, const Value& input, const Arguments& argu
 
 Value center(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
   const Bound bound("center", arguments, {"width"});
-  return Value(padded(text_of(interpreter, input), bound.integer(0, 80), Side::kBoth, ' ', interpreter.budget()));
+  return Value(
+      padded(text_of(interpreter, input), bound.integer(0, 80), Side::kBoth, ' ', interpreter.budget()));
 }
 
 Value format(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
@@ -148,9 +165,8 @@ Value wordcount(Interpreter& interpreter, const Value& input, const Arguments& a
   return Value(count);
 }
 
-Value truncate(Interpreter&, const Value& input, const Arguments& arguments) {
+Value truncate(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
   const Bound bound("truncate", arguments, {"length", "killwords", "end", "leeway"});
-  const std::string text = Bound("truncate", {{input}, {}}, {"s"}).text(0, {});
   const std::string end = bound.text(2, "...");
   const int64_t length = bound.integer(0, 255);
   const int64_t leeway = bound.is_set(3) ? bound.integer(3, 5) : 5;
@@ -159,9 +175,11 @@ Value truncate(Interpreter&, const Value& input, const Arguments& arguments) {
     fail("expected length >= " + std::to_string(end_length) + ", got " + std::to_string(length));
   }
   if (leeway < 0) fail("expected leeway >= 0, got " + std::to_string(leeway));
-  const int64_t count = code_point_count(text);
-  if (count <= length || count - length <= leeway) return Value(text);
-  std::string_view kept = slice_code_points(text, 0, length - end_length);
+  const auto count = try_length(input, interpreter.budget());
+  if (!count) fail("object of type '" + input.type_name() + "' has no len()");
+  if (*count <= length || *count - length <= leeway) return input;
+  if (!input.is_string()) fail("truncate: a long value must be str, not " + input.type_name());
+  std::string_view kept = slice_code_points(input.as_string(), 0, length - end_length);
   if (!bound.truth(1, false)) kept = kept.substr(0, kept.rfind(' '));
   return Value(std::string(kept) + end);
 }
@@ -195,11 +213,12 @@ Value tojson(Interpreter& interpreter, const Value& input, const Arguments& argu
 
 const FilterTable& text_filters() {
   static const FilterTable table = {
-      {"tojson", tojson},         {"trim", trim},           {"join", join},       {"upper", upper},
-      {"lower", lower},           {"capitalize", capitalize}, {"title", title},   {"replace", replace},
-      {"string", string},         {"indent", indent},       {"escape", escape},   {"e", escape},
-      {"forceescape", escape},    {"safe", string},         {"center", center},   {"format", format},
-      {"wordcount", wordcount},   {"truncate", truncate}};
+      {"tojson", tojson},      {"trim", trim},           {"join", join},
+      {"upper", upper},        {"lower", lower},         {"capitalize", capitalize},
+      {"title", title},        {"replace", replace},     {"string", string},
+      {"indent", indent},      {"escape", escape},       {"e", escape},
+      {"forceescape", escape}, {"safe", string},         {"center", center},
+      {"format", format},      {"wordcount", wordcount}, {"truncate", truncate}};
   return table;
 }
 

@@ -34,7 +34,8 @@ class PercentFormatter {
  private:
   /// What Python lets stand for keys: anything with item access but tuples and text.
   bool is_mapping() const {
-    return values_.is_dict() || values_.is_undefined() || values_.kind() == Value::Kind::kList || values_.is_object();
+    return values_.is_dict() || values_.is_undefined() || values_.kind() == Value::Kind::kList ||
+           values_.is_object();
   }
 
   char next() {
@@ -83,12 +84,18 @@ class PercentFormatter {
     bool zero = false;
     for (;; ++at_) {
       const char c = at_ < format_.size() ? format_[at_] : '\0';
-      if (c == '-') spec.align = '<';
-      else if (c == '+') spec.sign = '+';
-      else if (c == ' ') spec.sign = spec.sign == '+' ? '+' : ' ';
-      else if (c == '#') spec.alternate = true;
-      else if (c == '0') zero = true;
-      else break;
+      if (c == '-')
+        spec.align = '<';
+      else if (c == '+')
+        spec.sign = '+';
+      else if (c == ' ')
+        spec.sign = spec.sign == '+' ? '+' : ' ';
+      else if (c == '#')
+        spec.alternate = true;
+      else if (c == '0')
+        zero = true;
+      else
+        break;
     }
     if (zero && spec.align == '\0') {
       spec.align = '=';
@@ -141,7 +148,8 @@ Int PercentFormatter::whole(const Value& value, char type) const {
   const std::string lead = std::string("%") + type + " format: ";
   if (type != 'd') fail(lead + "an integer is required, not " + value.type_name());
   if (!value.is_float()) fail(lead + "a real number is required, not " + value.type_name());
-  if (!(std::fabs(value.as_float()) < 0x1p126)) fail("cannot convert float " + float_text(value.as_float()) + " to integer");
+  if (!(std::fabs(value.as_float()) < 0x1p126))
+    fail("cannot convert float " + float_text(value.as_float()) + " to integer");
   return static_cast<Int>(value.as_float());
 }
 
@@ -153,8 +161,10 @@ void PercentFormatter::convert(FormatSpec spec) {
     out_ += format_text(text, spec, budget_);
   };
   switch (spec.type) {
-    case 's': return as_text(to_text(value, budget_));
-    case 'r': return as_text(repr(value, budget_));
+    case 's':
+      return as_text(to_text(value, budget_));
+    case 'r':
+      return as_text(repr(value, budget_));
     case 'c':
       if (value.is_string()) {
         if (code_point_count(value.as_string()) != 1) fail("%c requires int or char");
@@ -164,10 +174,14 @@ void PercentFormatter::convert(FormatSpec spec) {
       return;
     case 'd':
     case 'i':
-    case 'u': spec.type = 'd'; [[fallthrough]];
+    case 'u':
+      spec.type = 'd';
+      [[fallthrough]];
     case 'x':
     case 'X':
-    case 'o': out_ += format_int(whole(value, spec.type), spec, budget_); return;
+    case 'o':
+      out_ += format_int(whole(value, spec.type), spec, budget_);
+      return;
     case 'e':
     case 'E':
     case 'f':
@@ -179,7 +193,8 @@ void PercentFormatter::convert(FormatSpec spec) {
       out_ += format_float(*number, spec, budget_);
       return;
     }
-    default: fail(std::string("unsupported format character '") + spec.type + "'");
+    default:
+      fail(std::string("unsupported format character '") + spec.type + "'");
   }
 }
 

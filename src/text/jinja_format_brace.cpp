@@ -15,7 +15,8 @@ std::string formatted(const Value& value, std::string_view text, Budget& budget)
   const auto refuse = [&] {
     fail(std::string("Unknown format code '") + spec.type + "' for object of type '" + type + "'");
   };
-  const bool for_floats = std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos && spec.type != '\0';
+  const bool for_floats =
+      std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos && spec.type != '\0';
   if (value.is_string()) {
     if (spec.type != '\0' && spec.type != 's') refuse();
     if (spec.align == '=') fail("'=' alignment not allowed in string format specifier");
@@ -36,7 +37,8 @@ std::string formatted(const Value& value, std::string_view text, Budget& budget)
 /// One run of str.format().
 class BraceFormatter {
  public:
-  BraceFormatter(const Arguments& values, Interpreter& interpreter) : values_(values), interpreter_(interpreter) {}
+  BraceFormatter(const Arguments& values, Interpreter& interpreter)
+      : values_(values), interpreter_(interpreter) {}
 
   std::string run(std::string_view format, int depth) {
     if (depth > 2) fail("Max string recursion exceeded");
@@ -80,11 +82,13 @@ class BraceFormatter {
     Value value = named(text.substr(0, name_end));
     text.remove_prefix(name_end);
     if (text.starts_with('!')) {
-      if (text.size() < 2 || (text.size() > 2 && text[2] != ':')) fail("expected ':' after conversion specifier");
+      if (text.size() < 2 || (text.size() > 2 && text[2] != ':'))
+        fail("expected ':' after conversion specifier");
       if (text[1] != 's' && text[1] != 'r') {
         fail("Unknown conversion specifier '" + std::string(text.substr(1, 1)) + "'");
       }
-      value = Value(text[1] == 's' ? to_text(value, interpreter_.budget()) : repr(value, interpreter_.budget()));
+      value =
+          Value(text[1] == 's' ? to_text(value, interpreter_.budget()) : repr(value, interpreter_.budget()));
       text.remove_prefix(2);
     }
     const std::string spec = text.empty() ? "" : run(text.substr(1), depth + 1);
@@ -126,7 +130,8 @@ class BraceFormatter {
       }
       numbered_ = !automatic;
       const Int index = automatic ? static_cast<Int>(next_++) : parse_int(name, 10).value_or(0);
-      if (index < static_cast<Int>(values_.positional.size())) return values_.positional[static_cast<size_t>(index)];
+      if (index < static_cast<Int>(values_.positional.size()))
+        return values_.positional[static_cast<size_t>(index)];
       fail("Replacement index " + int_text(index) + " out of range for positional args tuple");
     }
     for (const auto& [known, value] : values_.named) {

@@ -14,7 +14,9 @@ namespace {
 
 constexpr int64_t kMaxPrecision = 1000;
 
-bool is_align(char32_t c) { return c == '<' || c == '>' || c == '^' || c == '='; }
+bool is_align(char32_t c) {
+  return c == '<' || c == '>' || c == '^' || c == '=';
+}
 
 int64_t take_number(std::u32string_view text, size_t& at) {
   int64_t value = 0;
@@ -27,7 +29,8 @@ int64_t take_number(std::u32string_view text, size_t& at) {
 /// `digits` with a separator before every third (binary, octal, hexadecimal: fourth) from the right.
 std::string grouped(std::string_view digits, const FormatSpec& spec) {
   if (spec.group == '\0') return std::string(digits);
-  const bool decimal = std::string_view("boxX").find(spec.type) == std::string_view::npos || spec.type == '\0';
+  const bool decimal =
+      std::string_view("boxX").find(spec.type) == std::string_view::npos || spec.type == '\0';
   const size_t size = decimal ? 3 : 4;
   std::string out;
   for (size_t i = 0; i < digits.size(); ++i) {
@@ -37,7 +40,8 @@ std::string grouped(std::string_view digits, const FormatSpec& spec) {
   return out;
 }
 
-/// Sign and prefix, the digits, and padding where the specification asks for it; numbers stand right by default.
+/// Sign and prefix, the digits, and padding where the specification asks for it; numbers stand right by
+/// default.
 std::string laid_out(const std::string& lead, std::string_view body, const FormatSpec& spec, Budget& budget) {
   if (spec.align == '=') {
     const int64_t room = spec.width - static_cast<int64_t>(lead.size());
@@ -68,7 +72,8 @@ std::string digits_of(Int value, int base, bool capital) {
 std::string printed(double value, char type, int64_t precision, bool alternate) {
   const std::string format = std::string("%") + (alternate ? "#" : "") + ".*" + type;
   std::string text(static_cast<size_t>(precision) + 400, '\0');
-  const int length = std::snprintf(text.data(), text.size(), format.c_str(), static_cast<int>(precision), value);
+  const int length =
+      std::snprintf(text.data(), text.size(), format.c_str(), static_cast<int>(precision), value);
   text.resize(static_cast<size_t>(length));
   return text;
 }
@@ -126,7 +131,8 @@ FormatSpec parse_format_spec(std::string_view bytes, const std::string& type_nam
 }
 
 std::string format_text(std::string_view text, const FormatSpec& spec, Budget& budget) {
-  if (spec.precision >= 0 && spec.precision < code_point_count(text)) text = slice_code_points(text, 0, spec.precision);
+  if (spec.precision >= 0 && spec.precision < code_point_count(text))
+    text = slice_code_points(text, 0, spec.precision);
   const Side side = spec.align == '>' ? Side::kLeft : spec.align == '^' ? Side::kBoth : Side::kRight;
   return padded(text, spec.width, side, spec.fill, budget);
 }
@@ -137,7 +143,10 @@ std::string format_int(Int value, const FormatSpec& spec, Budget& budget) {
     append_character(character, value < 0 || value > 0x10ffff ? 0x110000 : static_cast<char32_t>(value));
     return format_text(character, spec, budget);
   }
-  const int base = spec.type == 'b' ? 2 : spec.type == 'o' ? 8 : spec.type == 'x' || spec.type == 'X' ? 16 : 10;
+  const int base = spec.type == 'b'                       ? 2
+                   : spec.type == 'o'                     ? 8
+                   : spec.type == 'x' || spec.type == 'X' ? 16
+                                                          : 10;
   std::string lead = sign_of(value < 0, spec);
   if (spec.alternate && base != 10) lead += std::string("0") + spec.type;
   std::string digits = digits_of(value, base, spec.type == 'X');

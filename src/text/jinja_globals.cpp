@@ -20,11 +20,12 @@ class Cycler : public Object {
     if (name != "next" && name != "reset") return Value();
     const auto self = std::static_pointer_cast<Cycler>(shared_from_this());
     const bool forward = name == "next";
-    return Value(std::make_shared<Function>(std::string(name), [self, forward](Interpreter&, const Arguments&) {
-      Value item = self->items_[self->at_];
-      self->at_ = forward ? (self->at_ + 1) % self->items_.size() : 0;
-      return forward ? item : Value::none();
-    }));
+    return Value(
+        std::make_shared<Function>(std::string(name), [self, forward](Interpreter&, const Arguments&) {
+          Value item = self->items_[self->at_];
+          self->at_ = forward ? (self->at_ + 1) % self->items_.size() : 0;
+          return forward ? item : Value::none();
+        }));
   }
   void release() override { items_.clear(); }
 

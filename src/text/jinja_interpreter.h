@@ -42,8 +42,8 @@ class Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
-  /// The text of the program with these variables. Fails as jinja2 does, with the same message where a template
-  /// meets it by design: undefined values and raise_exception.
+  /// The text of the program with these variables. Fails as jinja2 does, with the same message where a
+  /// template meets it by design: undefined values and raise_exception.
   std::string run(const Dict& variables);
 
   /// The line of the statement or expression that was evaluated last.
@@ -59,9 +59,11 @@ class Interpreter {
   Value item(const Value& object, const Value& key);
 
   /// Runs a macro or the body of a call block.
-  std::string run_function(const Statement& definition, const ScopePointer& scope, const Arguments& arguments);
+  std::string run_function(const Statement& definition, const ScopePointer& scope,
+                           const Arguments& arguments);
   /// Runs a recursive loop over `items` from inside of it.
-  std::string run_recursive(const Statement& node, const ScopePointer& scope, const Value& items, int64_t depth);
+  std::string run_recursive(const Statement& node, const ScopePointer& scope, const Value& items,
+                            int64_t depth);
   /// Whether `node`'s condition holds for an item of its loop.
   bool passes_filter(const Statement& node, const ScopePointer& scope, const Value& item);
 

@@ -28,7 +28,9 @@ std::string normalized(const std::string& source) {
   return out;
 }
 
-bool is_digit_character(char c) { return c >= '0' && c <= '9'; }
+bool is_digit_character(char c) {
+  return c >= '0' && c <= '9';
+}
 
 class Lexer {
  public:
@@ -87,7 +89,8 @@ class Lexer {
 
 size_t Lexer::next_tag() const {
   for (size_t at = source_.find('{', at_); at != std::string::npos; at = source_.find('{', at + 1)) {
-    if (at + 1 < source_.size() && std::string_view("{%#").find(source_[at + 1]) != std::string_view::npos) return at;
+    if (at + 1 < source_.size() && std::string_view("{%#").find(source_[at + 1]) != std::string_view::npos)
+      return at;
   }
   return source_.size();
 }
@@ -100,7 +103,8 @@ void Lexer::add_text(size_t end, char sign, bool may_lstrip) {
   } else if (sign != '+' && may_lstrip) {
     const size_t last_break = text.rfind('\n');
     const size_t start = last_break == std::string_view::npos ? 0 : last_break + 1;
-    if ((start > 0 || line_starting_) && strip(text.substr(start), true, false).empty()) text = text.substr(0, start);
+    if ((start > 0 || line_starting_) && strip(text.substr(start), true, false).empty())
+      text = text.substr(0, start);
   }
   if (!text.empty()) add(TokenKind::kText, std::string(text));
   skip(end - at_);
@@ -146,6 +150,7 @@ bool Lexer::try_end_tag(std::string_view close) {
 }
 
 void Lexer::comment() {
+  if (at_ == source_.size()) return;  // jinja2 lets a comment open where nothing follows
   size_t end = source_.find("#}", at_);
   if (end == std::string::npos) fail_here("Missing end of comment tag");
   if (end > at_ && (source_[end - 1] == '-' || source_[end - 1] == '+')) --end;
@@ -170,7 +175,9 @@ bool Lexer::raw() {
   if (!minus && !close.starts_with("%}")) return false;
   skip(after - at_);
   end_tag(minus ? 3 : 2, minus, false);
-  for (size_t begin = source_.find("{%", at_); begin != std::string::npos; begin = source_.find("{%", begin + 1)) {
+  if (at_ == source_.size()) return true;  // as with comments
+  for (size_t begin = source_.find("{%", at_); begin != std::string::npos;
+       begin = source_.find("{%", begin + 1)) {
     const size_t end = word(begin, "endraw");
     if (end == 0) continue;
     const std::string_view tail = std::string_view(source_).substr(end, 3);
@@ -218,7 +225,8 @@ void Lexer::tag_token() {
 
 void Lexer::string_token() {
   const size_t end = string_literal_end(source_, at_);
-  if (end == std::string::npos) fail_here(std::string("unexpected char ") + source_[at_] + ": a string is not closed");
+  if (end == std::string::npos)
+    fail_here(std::string("unexpected char ") + source_[at_] + ": a string is not closed");
   add(TokenKind::kString, unescape(std::string_view(source_).substr(at_ + 1, end - at_ - 2)));
   skip(end - at_);
 }

@@ -28,8 +28,8 @@ struct Token {
   Value number;      ///< of kNumber
 };
 
-/// Cuts a template as jinja2 does with trim_blocks, lstrip_blocks and without keep_trailing_newline. The last token
-/// is kEnd. Syntax errors are tercet::Error (kUsage) with file `name` and the line in the message.
+/// Cuts a template as jinja2 does with trim_blocks, lstrip_blocks and without keep_trailing_newline. The last
+/// token is kEnd. Syntax errors are tercet::Error (kUsage) with file `name` and the line in the message.
 std::vector<Token> tokenize(const std::string& source, const std::string& name);
 
 [[noreturn]] void fail_syntax(const std::string& name, int64_t line, const std::string& message);

@@ -36,13 +36,16 @@ size_t append_octal(std::string& out, std::string_view text, size_t at) {
   return at;
 }
 
-/// A backslash before a character that is not ASCII stays, and the character is spelled in digits: Python decodes
-/// the literal from its ASCII form.
+/// A backslash before a character that is not ASCII stays, and the character is spelled in digits: Python
+/// decodes the literal from its ASCII form.
 size_t append_escaped_wide(std::string& out, std::string_view text, size_t at) {
   const std::string_view bytes = text.substr(at, character_bytes(text.substr(at)));
   const auto point = static_cast<unsigned>(to_code_points(bytes)[0]);
   std::array<char, 16> digits{};
-  std::snprintf(digits.data(), digits.size(), point < 0x100 ? "\\x%02x" : point < 0x10000 ? "\\u%04x" : "\\U%08x",
+  std::snprintf(digits.data(), digits.size(),
+                point < 0x100     ? "\\x%02x"
+                : point < 0x10000 ? "\\u%04x"
+                                  : "\\U%08x",
                 point);
   out += digits.data();
   return at + bytes.size();

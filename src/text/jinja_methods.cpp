@@ -47,7 +47,8 @@ Value index(Interpreter& interpreter, const Value& self, const Arguments& argume
 
 /// A method, bound; `table` may hold it.
 Value find_method(const Value& object, std::string_view name, const MethodTable& table) {
-  const auto at = std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.first == name; });
+  const auto at =
+      std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.first == name; });
   if (at == table.end()) return Value();
   return Value(std::make_shared<Function>(
       std::string(name),
@@ -64,8 +65,9 @@ bool is_named(std::string_view name, std::initializer_list<std::string_view> nam
 }
 
 bool is_forbidden(const Value& object, std::string_view name) {
-  if (is_named(name, {"__class__", "__doc__", "__init__", "__eq__", "__hash__", "__str__", "__repr__", "__len__",
-                      "__iter__", "__getitem__", "__contains__", "__add__", "__dict__", "__subclasshook__"})) {
+  if (is_named(name,
+               {"__class__", "__doc__", "__init__", "__eq__", "__hash__", "__str__", "__repr__", "__len__",
+                "__iter__", "__getitem__", "__contains__", "__add__", "__dict__", "__subclasshook__"})) {
     return true;
   }
   if (object.is_dict()) return is_named(name, {"clear", "pop", "popitem", "setdefault", "update"});
@@ -88,7 +90,8 @@ Value number_attribute(const Value& object, std::string_view name) {
 
 Value attribute_of(const Value& object, const std::string& name) {
   if (object.is_string()) {
-    for (const MethodTable* table : {&string_split_methods(), &string_search_methods(), &string_shape_methods()}) {
+    for (const MethodTable* table :
+         {&string_split_methods(), &string_search_methods(), &string_shape_methods()}) {
       Value method = find_method(object, name, *table);
       if (!method.is_missing()) return method;
     }
@@ -123,7 +126,8 @@ const MethodTable& sequence_methods() {
 
 Value bound_attribute(const Value& object, const std::string& name) {
   if (is_forbidden(object, name)) {
-    return Value::undefined("access to attribute '" + name + "' of '" + object.type_name() + "' object is unsafe.");
+    return Value::undefined("access to attribute '" + name + "' of '" + object.type_name() +
+                            "' object is unsafe.");
   }
   if (is_unsupported(object, name)) {
     return Value(std::make_shared<Function>(name, [name](Interpreter&, const Arguments&) -> Value {

@@ -13,9 +13,9 @@ namespace tercet::jinja {
 using Method = Value (*)(Interpreter&, const Value& self, const Arguments&);
 using MethodTable = std::vector<std::pair<std::string_view, Method>>;
 
-/// What Python's getattr(object, name) finds, as the sandbox shows it: a method bound to its object, a part of an
-/// object, an undefined value for what the sandbox forbids (changes, names that begin with an underscore), or a
-/// missing value.
+/// What Python's getattr(object, name) finds, as the sandbox shows it: a method bound to its object, a part
+/// of an object, an undefined value for what the sandbox forbids (changes, names that begin with an
+/// underscore), or a missing value.
 Value bound_attribute(const Value& object, const std::string& name);
 
 /// The methods of str, by file.

@@ -37,12 +37,15 @@ class IndexIterator : public Iterator {
 
 template <class Indexed>
 IteratorPointer by_index(Object& object) {
-  return std::make_shared<IndexIterator<Indexed>>(std::static_pointer_cast<Indexed>(object.shared_from_this()));
+  return std::make_shared<IndexIterator<Indexed>>(
+      std::static_pointer_cast<Indexed>(object.shared_from_this()));
 }
 
 }  // namespace
 
-void Function::repr(std::string& out, Budget&) const { out += "<function " + name_ + ">"; }
+void Function::repr(std::string& out, Budget&) const {
+  out += "<function " + name_ + ">";
+}
 
 void Namespace::repr(std::string& out, Budget& budget) const {
   out += "<Namespace ";
@@ -84,7 +87,9 @@ Value DictView::at(int64_t index) const {
   return Value::tuple({key, value});
 }
 
-IteratorPointer DictView::iterate() { return by_index<DictView>(*this); }
+IteratorPointer DictView::iterate() {
+  return by_index<DictView>(*this);
+}
 
 Range::Range(Int start, Int stop, Int step) : start_(start), stop_(stop), step_(step), count_(0) {
   if (step == 0) fail("range() arg 3 must not be zero");
@@ -95,7 +100,8 @@ Range::Range(Int start, Int stop, Int step) : start_(start), stop_(stop), step_(
   const Unsigned stride = step > 0 ? Unsigned(step) : -Unsigned(step);
   const Unsigned count = (distance - 1) / stride + 1;
   if (count > Unsigned(kMaxRange)) {
-    fail("Range too big. The sandbox blocks ranges larger than MAX_RANGE (" + std::to_string(kMaxRange) + ").");
+    fail("Range too big. The sandbox blocks ranges larger than MAX_RANGE (" + std::to_string(kMaxRange) +
+         ").");
   }
   count_ = static_cast<int64_t>(count);
 }
@@ -106,7 +112,9 @@ void Range::repr(std::string& out, Budget&) const {
   out += ')';
 }
 
-IteratorPointer Range::iterate() { return by_index<Range>(*this); }
+IteratorPointer Range::iterate() {
+  return by_index<Range>(*this);
+}
 
 Value Range::item(const Value& key) {
   const auto index = key.integer();
@@ -145,7 +153,9 @@ std::optional<int64_t> Loop::length() {
   return length_;
 }
 
-void Loop::repr(std::string& out, Budget&) const { out += "<LoopContext " + std::to_string(index0_ + 1) + ">"; }
+void Loop::repr(std::string& out, Budget&) const {
+  out += "<LoopContext " + std::to_string(index0_ + 1) + ">";
+}
 
 namespace {
 
@@ -190,9 +200,10 @@ Value Loop::attribute(std::string_view name) {
     return Value(std::make_shared<Function>(
         "cycle", [self](Interpreter&, const Arguments& arguments) { return self->cycle(arguments); }));
   }
-  return Value(std::make_shared<Function>("changed", [self](Interpreter& interpreter, const Arguments& arguments) {
-    return Value(self->changed(interpreter, arguments));
-  }));
+  return Value(
+      std::make_shared<Function>("changed", [self](Interpreter& interpreter, const Arguments& arguments) {
+        return Value(self->changed(interpreter, arguments));
+      }));
 }
 
 Value Loop::cycle(const Arguments& arguments) const {

@@ -16,12 +16,15 @@ namespace tercet::jinja {
 class Function : public Object {
  public:
   using Body = std::function<Value(Interpreter&, const Arguments&)>;
-  Function(std::string name, Body body, int depth = 0) : name_(std::move(name)), body_(std::move(body)), depth_(depth) {}
+  Function(std::string name, Body body, int depth = 0)
+      : name_(std::move(name)), body_(std::move(body)), depth_(depth) {}
 
   std::string type_name() const override { return "function"; }
   void repr(std::string& out, Budget& budget) const override;
   bool callable() const override { return true; }
-  Value call(Interpreter& interpreter, const Arguments& arguments) override { return body_(interpreter, arguments); }
+  Value call(Interpreter& interpreter, const Arguments& arguments) override {
+    return body_(interpreter, arguments);
+  }
   int depth() const override { return depth_; }
 
  private:
@@ -113,7 +116,11 @@ class Loop : public Object {
   /// `length`: of what is walked, where known. `statement`: of a recursive loop, else null.
   Loop(IteratorPointer items, std::optional<int64_t> length, int64_t depth0, const Statement* statement,
        ScopePointer scope, Budget& budget)
-      : items_(std::move(items)), length_(length), depth0_(depth0), statement_(statement), scope_(std::move(scope)),
+      : items_(std::move(items)),
+        length_(length),
+        depth0_(depth0),
+        statement_(statement),
+        scope_(std::move(scope)),
         budget_(budget) {}
 
   bool next(Value& out);

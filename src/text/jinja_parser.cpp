@@ -25,7 +25,8 @@ class Parser : public ExpressionParser {
     return std::any_of(names.begin(), names.end(), [this](std::string_view name) { return at_name(name); });
   }
 
-  /// Statements up to a tag named by `ends`, which is then the current token, or up to the end of the template.
+  /// Statements up to a tag named by `ends`, which is then the current token, or up to the end of the
+  /// template.
   Block block(Names ends);
   /// The end of a tag, then its body up to a tag named by `ends`.
   Block body(Names ends);

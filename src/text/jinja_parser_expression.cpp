@@ -166,7 +166,8 @@ ExpressionPointer ExpressionParser::primary(bool with_namespace) {
     expect_operator(")");
     return node;
   }
-  if (token.kind != TokenKind::kName && token.kind != TokenKind::kString && token.kind != TokenKind::kNumber) {
+  if (token.kind != TokenKind::kName && token.kind != TokenKind::kString &&
+      token.kind != TokenKind::kNumber) {
     fail_at(token.line, "unexpected '" + described_token(token) + "'");
   }
   next();
@@ -199,7 +200,8 @@ bool ExpressionParser::at_tuple_end(std::string_view end_name) const {
          (!end_name.empty() && at_name(end_name));
 }
 
-ExpressionPointer ExpressionParser::tuple(Condition condition, std::string_view end_name, bool parenthesized) {
+ExpressionPointer ExpressionParser::tuple(Condition condition, std::string_view end_name,
+                                          bool parenthesized) {
   const int64_t line = current().line;
   std::vector<ExpressionPointer> parts;
   bool is_tuple = false;
@@ -225,8 +227,10 @@ void ExpressionParser::check_target(const Expression& node) const {
     case ExpressionKind::kTuple:
       for (const auto& part : node.parts) check_target(*part);
       return;
-    case ExpressionKind::kNamespaceTarget: return;
-    default: fail_at(node.line, "can't assign to this expression; assign to a name");
+    case ExpressionKind::kNamespaceTarget:
+      return;
+    default:
+      fail_at(node.line, "can't assign to this expression; assign to a name");
   }
 }
 
@@ -240,7 +244,8 @@ ExpressionPointer ExpressionParser::target(bool with_namespace, std::string_view
     is_tuple = true;
   }
   if (parts.empty()) fail_at(line, "Expected an expression, got '" + described_token(current()) + "'");
-  ExpressionPointer node = is_tuple ? make(ExpressionKind::kTuple, line, std::move(parts)) : std::move(parts[0]);
+  ExpressionPointer node =
+      is_tuple ? make(ExpressionKind::kTuple, line, std::move(parts)) : std::move(parts[0]);
   check_target(*node);
   return node;
 }

@@ -52,7 +52,8 @@ ExpressionPointer ExpressionParser::brackets(ExpressionPointer node, int64_t lin
     return make(ExpressionKind::kSlice, line, std::move(parts));
   }
   next();
-  ExpressionPointer key = keys.size() == 1 ? std::move(keys[0]) : make(ExpressionKind::kTuple, line, std::move(keys));
+  ExpressionPointer key =
+      keys.size() == 1 ? std::move(keys[0]) : make(ExpressionKind::kTuple, line, std::move(keys));
   return make(ExpressionKind::kItem, line, parts_of(std::move(node), std::move(key)));
 }
 

@@ -12,15 +12,24 @@ constexpr int kMaxTreeDepth = 400;  // of an expression, long chains like a + b 
 
 std::string described_token(const Token& token) {
   switch (token.kind) {
-    case TokenKind::kText: return "template text";
-    case TokenKind::kVariableBegin: return "begin of print statement";
-    case TokenKind::kVariableEnd: return "end of print statement";
-    case TokenKind::kBlockBegin: return "begin of statement block";
-    case TokenKind::kBlockEnd: return "end of statement block";
-    case TokenKind::kNumber: return token.text.empty() ? "float" : "integer";
-    case TokenKind::kString: return "string";
-    case TokenKind::kEnd: return "end of template";
-    default: return token.text;
+    case TokenKind::kText:
+      return "template text";
+    case TokenKind::kVariableBegin:
+      return "begin of print statement";
+    case TokenKind::kVariableEnd:
+      return "end of print statement";
+    case TokenKind::kBlockBegin:
+      return "begin of statement block";
+    case TokenKind::kBlockEnd:
+      return "end of statement block";
+    case TokenKind::kNumber:
+      return token.text.empty() ? "float" : "integer";
+    case TokenKind::kString:
+      return "string";
+    case TokenKind::kEnd:
+      return "end of template";
+    default:
+      return token.text;
   }
 }
 

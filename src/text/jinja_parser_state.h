@@ -15,7 +15,8 @@ std::string described_token(const Token& token);
 /// The operands of a node.
 std::vector<ExpressionPointer> parts_of(ExpressionPointer a, ExpressionPointer b = nullptr);
 
-/// The tokens and the expression half of the parser (jinja_parser_expression.cpp, jinja_parser_postfix.cpp); the statements build on it.
+/// The tokens and the expression half of the parser (jinja_parser_expression.cpp, jinja_parser_postfix.cpp);
+/// the statements build on it.
 class ExpressionParser {
  public:
   ExpressionParser(const std::string& source, const std::string& name)
@@ -36,7 +37,9 @@ class ExpressionParser {
   void expect_name(std::string_view text);
   void expect_operator(std::string_view text);
   void expect(TokenKind kind);
-  [[noreturn]] void fail_at(int64_t line, const std::string& message) const { fail_syntax(name_, line, message); }
+  [[noreturn]] void fail_at(int64_t line, const std::string& message) const {
+    fail_syntax(name_, line, message);
+  }
   [[noreturn]] void fail_unexpected(std::string_view expected) const;
 
   ExpressionPointer expression(Condition condition = Condition::kAllowed);
@@ -45,7 +48,8 @@ class ExpressionParser {
                           bool parenthesized = false);
   /// What can stand left of `=`, `in`: names, tuples of names, and namespace attributes where allowed.
   ExpressionPointer target(bool with_namespace, std::string_view end_name = {});
-  /// A chain of filters on `input` (null: the text of a block); `first_inline`: the first has no bar before it.
+  /// A chain of filters on `input` (null: the text of a block); `first_inline`: the first has no bar before
+  /// it.
   ExpressionPointer filters(ExpressionPointer input, bool first_inline);
 
   /// Holds one level of nesting while the parser descends.

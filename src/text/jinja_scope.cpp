@@ -115,8 +115,12 @@ void Symbols::visit(const Statement& node) {
       load_all(*node.values[0]);
       store_target(*node.target);
       break;
-    case StatementKind::kSetBlock: store_target(*node.target); break;
-    case StatementKind::kMacro: store(node.text); break;
+    case StatementKind::kSetBlock:
+      store_target(*node.target);
+      break;
+    case StatementKind::kMacro:
+      store(node.text);
+      break;
     case StatementKind::kIf: {
       load_all(*node.values[0]);
       std::vector<Symbols> branches(3, *this);
@@ -126,7 +130,8 @@ void Symbols::visit(const Statement& node) {
       merge(branches);
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
@@ -261,9 +266,13 @@ void Resolver::inner(Statement& node, const Symbols& symbols, bool soft) {
       inner(node.branches, symbols, true);
       inner(node.otherwise, symbols, true);
       break;
-    case StatementKind::kFor: for_scopes(node, symbols); break;
+    case StatementKind::kFor:
+      for_scopes(node, symbols);
+      break;
     case StatementKind::kMacro:
-    case StatementKind::kCallBlock: function_scope(node, symbols); break;
+    case StatementKind::kCallBlock:
+      function_scope(node, symbols);
+      break;
     case StatementKind::kSetBlock:
     case StatementKind::kFilterBlock:
     case StatementKind::kWith:
@@ -275,12 +284,15 @@ void Resolver::inner(Statement& node, const Symbols& symbols, bool soft) {
       inner(node.body, body, false);
       break;
     }
-    default: break;
+    default:
+      break;
   }
 }
 
 }  // namespace
 
-void resolve_scopes(Program& program, const std::string& name) { Resolver(name).run(program); }
+void resolve_scopes(Program& program, const std::string& name) {
+  Resolver(name).run(program);
+}
 
 }  // namespace tercet::jinja

@@ -16,9 +16,10 @@ std::optional<Int> bound(const Value& value) {
   return index;
 }
 
-/// The positions that a slice visits: first, first + step ..., `count` of them.
+/// The positions that a slice visits: first, first + step ... before last, `count` of them.
 struct Walk {
   Int first;
+  Int last;  // the bound, which is not visited
   Int step;
   int64_t count;
 };
@@ -35,16 +36,18 @@ Walk walk(int64_t length, const Value& start, const Value& stop, const Value& st
   const Int first = clamped(bound(start), stride > 0 ? low : high);
   const Int last = clamped(bound(stop), stride > 0 ? high : low);
   const Int distance = stride > 0 ? last - first : first - last;
-  if (distance <= 0) return {first, stride, 0};
   // A stride longer than the text takes one step, whatever its size.
-  const Int size = std::min<Int>(stride > 0 ? stride : stride < -length ? Int{length} + 1 : -stride, Int{length} + 1);
-  return {first, stride > 0 ? size : -size, static_cast<int64_t>((distance - 1) / size + 1)};
+  const Int longest = Int{length} + 1;
+  const Int size = stride > 0 ? std::min(stride, longest) : stride < -longest ? longest : -stride;
+  const auto count = distance <= 0 ? 0 : static_cast<int64_t>((distance - 1) / size + 1);
+  return {first, last, stride > 0 ? size : -size, count};
 }
 
 template <class Items>
 Items taken(const Items& items, const Walk& walk) {
   Items out;
-  for (int64_t i = 0; i < walk.count; ++i) out.push_back(items[static_cast<size_t>(walk.first + walk.step * i)]);
+  for (int64_t i = 0; i < walk.count; ++i)
+    out.push_back(items[static_cast<size_t>(walk.first + walk.step * i)]);
   return out;
 }
 
@@ -74,8 +77,8 @@ Value slice(const Value& value, const Value& start, const Value& stop, const Val
   }
   if (range) {
     const Int first = range->start() + range->step() * steps.first;
-    const Int stride = range->step() * steps.step;
-    return Value(std::make_shared<Range>(first, first + stride * steps.count, stride));
+    const Int last = range->start() + range->step() * steps.last;
+    return Value(std::make_shared<Range>(first, last, range->step() * steps.step));
   }
   List items = taken(value.items(), steps);
   return value.kind() == Value::Kind::kList ? Value::list(std::move(items)) : Value::tuple(std::move(items));

@@ -104,28 +104,42 @@ Interpreter::Flow Interpreter::execute(const Statement& node) {
   budget_.step();
   line_ = node.line;
   switch (node.kind) {
-    case StatementKind::kText: write(node.text); break;
+    case StatementKind::kText:
+      write(node.text);
+      break;
     case StatementKind::kPrint:
       for (const auto& value : node.values) write(to_text(evaluate(*value), budget_));
       break;
-    case StatementKind::kIf: return execute_if(node);
+    case StatementKind::kIf:
+      return execute_if(node);
     case StatementKind::kFor: {
       if (!node.recursive) return execute_for(node, evaluate(*node.values[0]), 0);
       write(run_recursive(node, scope_, evaluate(*node.values[0]), 0));
       break;
     }
-    case StatementKind::kSet: execute_set(node); break;
-    case StatementKind::kSetBlock: return execute_set_block(node);
-    case StatementKind::kMacro: scope_->set(node.text, function(node, node.text)); break;
-    case StatementKind::kCallBlock: execute_call_block(node); break;
-    case StatementKind::kFilterBlock: return execute_filter_block(node);
-    case StatementKind::kWith: return execute_with(node);
+    case StatementKind::kSet:
+      execute_set(node);
+      break;
+    case StatementKind::kSetBlock:
+      return execute_set_block(node);
+    case StatementKind::kMacro:
+      scope_->set(node.text, function(node, node.text));
+      break;
+    case StatementKind::kCallBlock:
+      execute_call_block(node);
+      break;
+    case StatementKind::kFilterBlock:
+      return execute_filter_block(node);
+    case StatementKind::kWith:
+      return execute_with(node);
     case StatementKind::kScope: {
       const Inside inside(*this, scope_, node.hidden);
       return execute(node.body);
     }
-    case StatementKind::kBreak: return Flow::kBreak;
-    case StatementKind::kContinue: return Flow::kContinue;
+    case StatementKind::kBreak:
+      return Flow::kBreak;
+    case StatementKind::kContinue:
+      return Flow::kContinue;
   }
   return Flow::kNormal;
 }
@@ -146,8 +160,9 @@ Interpreter::Flow Interpreter::execute_for(const Statement& node, const Value& i
   } else if (!items.is_string()) {
     length = try_length(items, budget_);
   }
-  const auto loop = std::make_shared<Loop>(std::move(iterator), length, depth, node.recursive ? &node : nullptr,
-                                           node.recursive ? scope_ : nullptr, budget_);
+  const auto loop =
+      std::make_shared<Loop>(std::move(iterator), length, depth, node.recursive ? &node : nullptr,
+                             node.recursive ? scope_ : nullptr, budget_);
   bool any = false;
   run_loop(node, loop, any);
   if (any || node.otherwise.empty()) return Flow::kNormal;
@@ -189,7 +204,8 @@ std::string Interpreter::run_recursive(const Statement& node, const ScopePointer
 
 void Interpreter::check_namespaces(const Expression& target) {
   if (target.kind == ExpressionKind::kNamespaceTarget) {
-    if (!lookup(target.parts[0]->name).object<Namespace>()) fail("cannot assign attribute on non-namespace object");
+    if (!lookup(target.parts[0]->name).object<Namespace>())
+      fail("cannot assign attribute on non-namespace object");
   }
   if (target.kind != ExpressionKind::kTuple) return;
   for (const auto& part : target.parts) check_namespaces(*part);
@@ -203,7 +219,8 @@ void Interpreter::assign(const Expression& target, const Value& value) {
   const IteratorPointer iterator = try_iterate(value);
   if (!iterator) fail("cannot unpack non-iterable " + value.type_name() + " object");
   List items;
-  for (Value item; items.size() <= target.parts.size() && iterator->next(item);) items.push_back(std::move(item));
+  for (Value item; items.size() <= target.parts.size() && iterator->next(item);)
+    items.push_back(std::move(item));
   const std::string expected = std::to_string(target.parts.size());
   if (items.size() > target.parts.size()) fail("too many values to unpack (expected " + expected + ")");
   if (items.size() < target.parts.size()) {
@@ -287,20 +304,23 @@ void Interpreter::bind_parameters(const Statement& definition, const Arguments& 
   const size_t count = signature.names.size();
   auto named = arguments.named;
   const auto take = [&named](std::string_view name) {
-    const auto at = std::find_if(named.begin(), named.end(), [&](const auto& entry) { return entry.first == name; });
+    const auto at =
+        std::find_if(named.begin(), named.end(), [&](const auto& entry) { return entry.first == name; });
     if (at == named.end()) return Value();
     Value value = std::move(at->second);
     named.erase(at);
     return value;
   };
-  List values(arguments.positional.begin(),
-              arguments.positional.begin() + static_cast<int64_t>(std::min(count, arguments.positional.size())));
-  const bool named_caller = std::find(signature.names.begin(), signature.names.end(), "caller") !=
-                            signature.names.end();
+  List values(
+      arguments.positional.begin(),
+      arguments.positional.begin() + static_cast<int64_t>(std::min(count, arguments.positional.size())));
+  const bool named_caller =
+      std::find(signature.names.begin(), signature.names.end(), "caller") != signature.names.end();
   while (values.size() < count) values.push_back(take(signature.names[values.size()]));
   if (signature.uses_caller && !named_caller) {
     Value caller = take("caller");
-    scope_->set("caller", caller.is_missing() || caller.is_none() ? Value::undefined("No caller defined") : caller);
+    scope_->set("caller",
+                caller.is_missing() || caller.is_none() ? Value::undefined("No caller defined") : caller);
   }
   if (signature.uses_kwargs) {
     Dict rest;
@@ -316,7 +336,8 @@ void Interpreter::bind_parameters(const Statement& definition, const Arguments& 
   }
   if (signature.uses_varargs) {
     const int64_t used = static_cast<int64_t>(std::min(count, arguments.positional.size()));
-    scope_->set("varargs", Value::tuple(List(arguments.positional.begin() + used, arguments.positional.end())));
+    scope_->set("varargs",
+                Value::tuple(List(arguments.positional.begin() + used, arguments.positional.end())));
   } else if (arguments.positional.size() > count) {
     fail("macro " + repr(Value(definition.text), budget_) + " takes not more than " + std::to_string(count) +
          " argument(s)");
@@ -325,9 +346,9 @@ void Interpreter::bind_parameters(const Statement& definition, const Arguments& 
   for (size_t i = 0; i < count; ++i) {
     if (!values[i].is_missing()) continue;
     const auto& preset = signature.defaults[i];
-    scope_->set(signature.names[i], preset ? evaluate(*preset)
-                                           : Value::undefined("parameter '" + signature.names[i] +
-                                                              "' was not provided"));
+    scope_->set(signature.names[i],
+                preset ? evaluate(*preset)
+                       : Value::undefined("parameter '" + signature.names[i] + "' was not provided"));
   }
 }
 

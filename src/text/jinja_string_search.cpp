@@ -68,7 +68,8 @@ Value has_affix(Interpreter&, const Value& self, const Arguments& arguments) {
     if (!affix.is_string()) {
       fail(std::string(name) + " first arg must be str or a tuple of str, not " + affix.type_name());
     }
-    const bool matches = kAtEnd ? part.text.ends_with(affix.as_string()) : part.text.starts_with(affix.as_string());
+    const bool matches =
+        kAtEnd ? part.text.ends_with(affix.as_string()) : part.text.starts_with(affix.as_string());
     if (part.valid && matches) return Value(true);
   }
   return Value(false);
@@ -82,7 +83,9 @@ Value all_of(Interpreter&, const Value& self, const Arguments& arguments) {
   return Value(!points.empty() && std::all_of(points.begin(), points.end(), kHolds));
 }
 
-bool is_ascii(char32_t c) { return c < 0x80; }
+bool is_ascii(char32_t c) {
+  return c < 0x80;
+}
 
 /// The same where no text will do.
 template <bool (*kHolds)(char32_t)>

@@ -58,8 +58,9 @@ Value zfill(Interpreter& interpreter, const Value& self, const Arguments& argume
   const Bound bound("zfill", arguments, {"width"}, 1);
   const std::string& text = self.as_string();
   const bool sign = text.starts_with('-') || text.starts_with('+');
-  const std::string digits = padded(std::string_view(text).substr(sign ? 1 : 0), std::max<int64_t>(bound.integer(0, 0), 1) - (sign ? 1 : 0),
-                                    Side::kLeft, '0', interpreter.budget());
+  const std::string digits = padded(std::string_view(text).substr(sign ? 1 : 0),
+                                    std::max<int64_t>(bound.integer(0, 0), 1) - (sign ? 1 : 0), Side::kLeft,
+                                    '0', interpreter.budget());
   return Value(sign ? text[0] + digits : digits);
 }
 

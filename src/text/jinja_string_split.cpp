@@ -43,7 +43,8 @@ bool cut_word(std::string_view& rest, std::string_view& word, bool from_right) {
   return true;
 }
 
-std::vector<std::string_view> split_words(std::string_view text, int64_t limit, bool from_right, Budget& budget) {
+std::vector<std::string_view> split_words(std::string_view text, int64_t limit, bool from_right,
+                                          Budget& budget) {
   std::vector<std::string_view> parts;
   std::string_view word;
   while (limit < 0 || static_cast<int64_t>(parts.size()) < limit) {
@@ -89,7 +90,7 @@ Value split(Interpreter& interpreter, const Value& self, const Arguments& argume
 
 Value splitlines(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
   const Bound bound("splitlines", arguments, {"keepends"});
-  return made_list(split_lines(self.as_string(), bound.truth(0, false), interpreter.budget()));
+  return made_list(split_lines(self.as_string(), bound.integer(0, 0) != 0, interpreter.budget()));
 }
 
 template <bool kFromRight>
@@ -103,7 +104,8 @@ Value partition(Interpreter&, const Value& self, const Arguments& arguments) {
     if (kFromRight) return Value::tuple({Value(""), Value(""), self});
     return Value::tuple({self, Value(""), Value("")});
   }
-  return Value::tuple({Value(text.substr(0, at)), Value(separator), Value(text.substr(at + separator.size()))});
+  return Value::tuple(
+      {Value(text.substr(0, at)), Value(separator), Value(text.substr(at + separator.size()))});
 }
 
 Value join(Interpreter& interpreter, const Value& self, const Arguments& arguments) {
@@ -115,7 +117,8 @@ Value join(Interpreter& interpreter, const Value& self, const Arguments& argumen
   for (Value item; items->next(item); ++count) {
     interpreter.budget().step();
     if (!item.is_string()) {
-      fail("sequence item " + std::to_string(count) + ": expected str instance, " + item.type_name() + " found");
+      fail("sequence item " + std::to_string(count) + ": expected str instance, " + item.type_name() +
+           " found");
     }
     if (count > 0) out += self.as_string();
     out += item.as_string();

@@ -21,19 +21,45 @@ bool plain(Interpreter&, const Value& input, const Arguments& arguments) {
   return kHolds(input);
 }
 
-bool is_defined(const Value& value) { return !value.is_undefined(); }
-bool is_undefined(const Value& value) { return value.is_undefined(); }
-bool is_none(const Value& value) { return value.is_none(); }
-bool is_boolean(const Value& value) { return value.is_bool(); }
-bool is_true(const Value& value) { return value.is_bool() && value.as_bool(); }
-bool is_false(const Value& value) { return value.is_bool() && !value.as_bool(); }
-bool is_integer(const Value& value) { return value.is_int(); }
-bool is_float(const Value& value) { return value.is_float(); }
-bool is_number(const Value& value) { return value.is_number(); }
-bool is_string(const Value& value) { return value.is_string(); }
-bool is_mapping(const Value& value) { return value.is_dict(); }
-bool is_iterable(const Value& value) { return try_iterate(value) != nullptr; }
-bool is_escaped(const Value&) { return false; }
+bool is_defined(const Value& value) {
+  return !value.is_undefined();
+}
+bool is_undefined(const Value& value) {
+  return value.is_undefined();
+}
+bool is_none(const Value& value) {
+  return value.is_none();
+}
+bool is_boolean(const Value& value) {
+  return value.is_bool();
+}
+bool is_true(const Value& value) {
+  return value.is_bool() && value.as_bool();
+}
+bool is_false(const Value& value) {
+  return value.is_bool() && !value.as_bool();
+}
+bool is_integer(const Value& value) {
+  return value.is_int();
+}
+bool is_float(const Value& value) {
+  return value.is_float();
+}
+bool is_number(const Value& value) {
+  return value.is_number();
+}
+bool is_string(const Value& value) {
+  return value.is_string();
+}
+bool is_mapping(const Value& value) {
+  return value.is_dict();
+}
+bool is_iterable(const Value& value) {
+  return try_iterate(value) != nullptr;
+}
+bool is_escaped(const Value&) {
+  return false;
+}
 // Undefined has all of Python's special methods, so it counts as a sequence and as callable.
 bool is_sequence(const Value& value) {
   return value.is_undefined() || value.is_string() || value.is_sequence() || value.is_dict() ||
@@ -48,7 +74,8 @@ template <bool (*kWanted)(char32_t), bool (*kOther)(char32_t)>
 bool is_in_case(Interpreter& interpreter, const Value& input, const Arguments& arguments) {
   const Bound bound("test", arguments, {});
   const std::u32string points = to_code_points(to_text(input, interpreter.budget()));
-  return std::any_of(points.begin(), points.end(), kWanted) && std::none_of(points.begin(), points.end(), kOther);
+  return std::any_of(points.begin(), points.end(), kWanted) &&
+         std::none_of(points.begin(), points.end(), kOther);
 }
 
 template <Comparison kOp>
@@ -139,7 +166,8 @@ const std::vector<std::pair<std::string_view, Test>>& tests() {
 }  // namespace
 
 Test find_test(std::string_view name) {
-  const auto at = std::find_if(tests().begin(), tests().end(), [&](const auto& entry) { return entry.first == name; });
+  const auto at =
+      std::find_if(tests().begin(), tests().end(), [&](const auto& entry) { return entry.first == name; });
   return at != tests().end() ? at->second : nullptr;
 }
 

@@ -68,7 +68,8 @@ std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends,
 size_t find_text(std::string_view text, std::string_view needle, size_t from) {
   if (from > text.size()) return std::string_view::npos;
   const void* at = memmem(text.data() + from, text.size() - from, needle.data(), needle.size());
-  return at == nullptr ? std::string_view::npos : static_cast<size_t>(static_cast<const char*>(at) - text.data());
+  return at == nullptr ? std::string_view::npos
+                       : static_cast<size_t>(static_cast<const char*>(at) - text.data());
 }
 
 size_t rfind_text(std::string_view text, std::string_view needle) {
@@ -86,7 +87,9 @@ std::string padded(std::string_view text, int64_t width, Side side, char32_t fil
   budget.grown(missing);
   budget.text(static_cast<int64_t>(text.size()) + 4 * missing);
   // CPython's center() puts the odd one left where the width is odd.
-  const int64_t left = side == Side::kLeft ? missing : side == Side::kRight ? 0 : missing / 2 + (missing & width & 1);
+  const int64_t left = side == Side::kLeft    ? missing
+                       : side == Side::kRight ? 0
+                                              : missing / 2 + (missing & width & 1);
   std::string out;
   for (int64_t i = 0; i < left; ++i) append_character(out, fill);
   out += text;

@@ -12,13 +12,18 @@
 namespace tercet::jinja {
 namespace {
 
-utf8proc_category_t category(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
+utf8proc_category_t category(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
 
-bool is_ascii(std::string_view text) { return ascii_length(text) == static_cast<int64_t>(text.size()); }
+bool is_ascii(std::string_view text) {
+  return ascii_length(text) == static_cast<int64_t>(text.size());
+}
 
 const SpecialCase* special_case(char32_t c) {
-  const auto* at = std::lower_bound(std::begin(kSpecialCases), std::end(kSpecialCases), c,
-                                    [](const SpecialCase& entry, char32_t key) { return entry.character < key; });
+  const auto* at =
+      std::lower_bound(std::begin(kSpecialCases), std::end(kSpecialCases), c,
+                       [](const SpecialCase& entry, char32_t key) { return entry.character < key; });
   return at != std::end(kSpecialCases) && at->character == c ? at : nullptr;
 }
 
@@ -45,11 +50,13 @@ bool is_case_ignorable(char32_t c) {
     case UTF8PROC_CATEGORY_ME:
     case UTF8PROC_CATEGORY_CF:
     case UTF8PROC_CATEGORY_LM:
-    case UTF8PROC_CATEGORY_SK: return true;
-    default: break;
+    case UTF8PROC_CATEGORY_SK:
+      return true;
+    default:
+      break;
   }
-  constexpr char32_t kInsideWords[] = {0x27,   0x2e,   0x3a,   0xb7,   0x387,  0x55f,  0x5f4,  0x2018,
-                                       0x2019, 0x2024, 0x2027, 0xfe13, 0xfe52, 0xfe55, 0xff07, 0xff0e, 0xff1a};
+  constexpr char32_t kInsideWords[] = {0x27,   0x2e,   0x3a,   0xb7,   0x387,  0x55f,  0x5f4,  0x2018, 0x2019,
+                                       0x2024, 0x2027, 0xfe13, 0xfe52, 0xfe55, 0xff07, 0xff0e, 0xff1a};
   return std::find(std::begin(kInsideWords), std::end(kInsideWords), c) != std::end(kInsideWords);
 }
 
@@ -90,10 +97,13 @@ std::string_view strip_if(std::string_view text, bool left, bool right, const Dr
 
 }  // namespace
 
-size_t character_bytes(std::string_view text) { return static_cast<size_t>(utf8_step(text, 0).length); }
+size_t character_bytes(std::string_view text) {
+  return static_cast<size_t>(utf8_step(text, 0).length);
+}
 
 int64_t code_point_count(std::string_view text) {
-  return std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
+  return std::count_if(text.begin(), text.end(),
+                       [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; });
 }
 
 std::u32string to_code_points(std::string_view text) {
@@ -133,8 +143,8 @@ std::string_view slice_code_points(std::string_view text, int64_t first, int64_t
 
 bool is_space(char32_t c) {
   if (c < 0x80) return (c >= 0x09 && c <= 0x0d) || (c >= 0x1c && c <= 0x20);
-  return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 || c == 0x2029 ||
-         c == 0x202f || c == 0x205f || c == 0x3000;
+  return c == 0x85 || c == 0xa0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200a) || c == 0x2028 ||
+         c == 0x2029 || c == 0x202f || c == 0x205f || c == 0x3000;
 }
 
 bool is_line_break(char32_t c) {
@@ -151,8 +161,10 @@ bool is_printable(char32_t c) {
     case UTF8PROC_CATEGORY_CO:
     case UTF8PROC_CATEGORY_ZL:
     case UTF8PROC_CATEGORY_ZP:
-    case UTF8PROC_CATEGORY_ZS: return false;
-    default: return true;
+    case UTF8PROC_CATEGORY_ZS:
+      return false;
+    default:
+      return true;
   }
 }
 
@@ -161,20 +173,23 @@ bool is_letter(char32_t c) {
   return kind >= UTF8PROC_CATEGORY_LU && kind <= UTF8PROC_CATEGORY_LO;
 }
 
-bool is_decimal(char32_t c) { return category(c) == UTF8PROC_CATEGORY_ND; }
+bool is_decimal(char32_t c) {
+  return category(c) == UTF8PROC_CATEGORY_ND;
+}
 
 bool is_digit(char32_t c) {
   struct Range {
     char32_t first, last;
   };
   // Digits that do not form decimal numbers: superscripts, circled digits and the like.
-  constexpr Range kOthers[] = {{0xb2, 0xb3},       {0xb9, 0xb9},       {0x1369, 0x1371},   {0x19da, 0x19da},
-                               {0x2070, 0x2070},   {0x2074, 0x2079},   {0x2080, 0x2089},   {0x2460, 0x2468},
-                               {0x2474, 0x247c},   {0x2488, 0x2490},   {0x24ea, 0x24ea},   {0x24f5, 0x24fd},
-                               {0x24ff, 0x24ff},   {0x2776, 0x277e},   {0x2780, 0x2788},   {0x278a, 0x2792},
-                               {0x10a40, 0x10a43}, {0x10e60, 0x10e68}, {0x11052, 0x1105a}, {0x1f100, 0x1f10a}};
-  return is_decimal(c) || std::any_of(std::begin(kOthers), std::end(kOthers),
-                                      [c](const Range& range) { return c >= range.first && c <= range.last; });
+  constexpr Range kOthers[] = {
+      {0xb2, 0xb3},     {0xb9, 0xb9},       {0x1369, 0x1371},   {0x19da, 0x19da},   {0x2070, 0x2070},
+      {0x2074, 0x2079}, {0x2080, 0x2089},   {0x2460, 0x2468},   {0x2474, 0x247c},   {0x2488, 0x2490},
+      {0x24ea, 0x24ea}, {0x24f5, 0x24fd},   {0x24ff, 0x24ff},   {0x2776, 0x277e},   {0x2780, 0x2788},
+      {0x278a, 0x2792}, {0x10a40, 0x10a43}, {0x10e60, 0x10e68}, {0x11052, 0x1105a}, {0x1f100, 0x1f10a}};
+  return is_decimal(c) || std::any_of(std::begin(kOthers), std::end(kOthers), [c](const Range& range) {
+           return c >= range.first && c <= range.last;
+         });
 }
 
 bool is_alphanumeric(char32_t c) {
@@ -252,7 +267,9 @@ std::string swapped_case(std::string_view text) {
   return to_utf8(out);
 }
 
-std::string_view strip(std::string_view text, bool left, bool right) { return strip_if(text, left, right, is_space); }
+std::string_view strip(std::string_view text, bool left, bool right) {
+  return strip_if(text, left, right, is_space);
+}
 
 std::string_view strip(std::string_view text, bool left, bool right, std::string_view characters) {
   std::u32string dropped = to_code_points(characters);

@@ -20,11 +20,11 @@ void append_character(std::string& out, char32_t character);
 /// The text between two positions counted in code points, 0 <= first <= last <= count.
 std::string_view slice_code_points(std::string_view text, int64_t first, int64_t last);
 
-bool is_space(char32_t c);       ///< str.isspace()
-bool is_printable(char32_t c);   ///< str.isprintable(): what repr() shows as it is
-bool is_letter(char32_t c);      ///< str.isalpha()
-bool is_decimal(char32_t c);     ///< str.isdecimal()
-bool is_digit(char32_t c);       ///< str.isdigit()
+bool is_space(char32_t c);         ///< str.isspace()
+bool is_printable(char32_t c);     ///< str.isprintable(): what repr() shows as it is
+bool is_letter(char32_t c);        ///< str.isalpha()
+bool is_decimal(char32_t c);       ///< str.isdecimal()
+bool is_digit(char32_t c);         ///< str.isdigit()
 bool is_alphanumeric(char32_t c);  ///< str.isalnum(), near enough: any letter or number category
 bool is_cased(char32_t c);
 bool is_lowercase(char32_t c);

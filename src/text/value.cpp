@@ -4,6 +4,7 @@
 
 #include "text/jinja_unicode.h"
 #include "text/value_operators.h"
+#include "text/value_text.h"
 
 namespace tercet::jinja {
 namespace {
@@ -108,17 +109,25 @@ Value Value::dict(Dict items) {
   return value;
 }
 
-bool Value::is_missing() const { return is_undefined() && std::get<Undefined>(data_).message == nullptr; }
+bool Value::is_missing() const {
+  return is_undefined() && std::get<Undefined>(data_).message == nullptr;
+}
 
-const std::string& Value::undefined_message() const { return *std::get<Undefined>(data_).message; }
+const std::string& Value::undefined_message() const {
+  return *std::get<Undefined>(data_).message;
+}
 
 const Sequence& Value::sequence() const {
   return kind() == Kind::kList ? *std::get<ListData>(data_).data : *std::get<TupleData>(data_).data;
 }
 
-const List& Value::items() const { return sequence().items; }
+const List& Value::items() const {
+  return sequence().items;
+}
 
-bool Value::is_group() const { return kind() == Kind::kTuple && sequence().grouped; }
+bool Value::is_group() const {
+  return kind() == Kind::kTuple && sequence().grouped;
+}
 
 std::optional<Int> Value::integer() const {
   if (is_int()) return std::get<Int>(data_);
@@ -135,25 +144,37 @@ std::optional<double> Value::number() const {
 int Value::depth() const {
   switch (kind()) {
     case Kind::kList:
-    case Kind::kTuple: return sequence().depth;
-    case Kind::kDict: return as_dict().depth();
-    case Kind::kObject: return as_object().depth();
-    default: return 0;
+    case Kind::kTuple:
+      return sequence().depth;
+    case Kind::kDict:
+      return as_dict().depth();
+    case Kind::kObject:
+      return as_object().depth();
+    default:
+      return 0;
   }
 }
 
 bool Value::truth() const {
   switch (kind()) {
     case Kind::kUndefined:
-    case Kind::kNone: return false;
-    case Kind::kBool: return as_bool();
-    case Kind::kInt: return *integer() != 0;
-    case Kind::kFloat: return as_float() != 0;
-    case Kind::kString: return !as_string().empty();
+    case Kind::kNone:
+      return false;
+    case Kind::kBool:
+      return as_bool();
+    case Kind::kInt:
+      return *integer() != 0;
+    case Kind::kFloat:
+      return as_float() != 0;
+    case Kind::kString:
+      return !as_string().empty();
     case Kind::kList:
-    case Kind::kTuple: return !items().empty();
-    case Kind::kDict: return as_dict().size() != 0;
-    case Kind::kObject: return as_object().truth();
+    case Kind::kTuple:
+      return !items().empty();
+    case Kind::kDict:
+      return as_dict().size() != 0;
+    case Kind::kObject:
+      return as_object().truth();
   }
   return false;
 }
@@ -161,32 +182,51 @@ bool Value::truth() const {
 bool Value::same(const Value& other) const {
   if (kind() != other.kind()) return false;
   switch (kind()) {
-    case Kind::kUndefined: return std::get<Undefined>(data_).message == std::get<Undefined>(other.data_).message;
-    case Kind::kNone: return true;
-    case Kind::kBool: return as_bool() == other.as_bool();
-    case Kind::kInt: return *integer() == *other.integer();
-    case Kind::kFloat: return as_float() == other.as_float();
-    case Kind::kString: return as_string() == other.as_string();
+    case Kind::kUndefined:
+      return std::get<Undefined>(data_).message == std::get<Undefined>(other.data_).message;
+    case Kind::kNone:
+      return true;
+    case Kind::kBool:
+      return as_bool() == other.as_bool();
+    case Kind::kInt:
+      return *integer() == *other.integer();
+    case Kind::kFloat:
+      return as_float() == other.as_float();
+    case Kind::kString:
+      return as_string() == other.as_string();
     case Kind::kList:
-    case Kind::kTuple: return &sequence() == &other.sequence();
-    case Kind::kDict: return &as_dict() == &other.as_dict();
-    case Kind::kObject: return &as_object() == &other.as_object();
+    case Kind::kTuple:
+      return &sequence() == &other.sequence();
+    case Kind::kDict:
+      return &as_dict() == &other.as_dict();
+    case Kind::kObject:
+      return &as_object() == &other.as_object();
   }
   return false;
 }
 
 std::string Value::type_name() const {
   switch (kind()) {
-    case Kind::kUndefined: return "Undefined";
-    case Kind::kNone: return "NoneType";
-    case Kind::kBool: return "bool";
-    case Kind::kInt: return "int";
-    case Kind::kFloat: return "float";
-    case Kind::kString: return "str";
-    case Kind::kList: return "list";
-    case Kind::kTuple: return is_group() ? "_GroupTuple" : "tuple";
-    case Kind::kDict: return "dict";
-    case Kind::kObject: return as_object().type_name();
+    case Kind::kUndefined:
+      return "Undefined";
+    case Kind::kNone:
+      return "NoneType";
+    case Kind::kBool:
+      return "bool";
+    case Kind::kInt:
+      return "int";
+    case Kind::kFloat:
+      return "float";
+    case Kind::kString:
+      return "str";
+    case Kind::kList:
+      return "list";
+    case Kind::kTuple:
+      return is_group() ? "_GroupTuple" : "tuple";
+    case Kind::kDict:
+      return "dict";
+    case Kind::kObject:
+      return as_object().type_name();
   }
   return {};
 }
@@ -201,7 +241,8 @@ std::string Value::described_type() const {
 
 Value Value::lacking(std::string_view attribute) const {
   std::string message = "'";
-  message.append(described_type()).append("' has no attribute '").append(attribute).append("'");
+  message.append(described_type()).append("' has no attribute ");
+  append_quoted(message, attribute);
   return undefined(std::move(message));
 }
 
@@ -227,7 +268,8 @@ const Value* Dict::find(std::string_view key) const {
 }
 
 const Value* Dict::find(const Value& key, Budget& budget) const {
-  const int64_t at = position(hash_of(key, budget), [&](const Value& other) { return equal(key, other, budget); });
+  const int64_t at =
+      position(hash_of(key, budget), [&](const Value& other) { return equal(key, other, budget); });
   return at < 0 ? nullptr : &items_[static_cast<size_t>(at)].second;
 }
 
@@ -236,7 +278,8 @@ void Dict::append(size_t hash, Value key, Value value) {
   items_.emplace_back(std::move(key), std::move(value));
   if (size() == kIndexedFrom) {
     Budget unlimited{Limits{}};
-    for (int64_t i = 0; i < size(); ++i) index_.emplace(hash_of(items_[static_cast<size_t>(i)].first, unlimited), i);
+    for (int64_t i = 0; i < size(); ++i)
+      index_.emplace(hash_of(items_[static_cast<size_t>(i)].first, unlimited), i);
   } else if (size() > kIndexedFrom) {
     index_.emplace(hash, size() - 1);
   }
@@ -264,21 +307,33 @@ void Object::repr(std::string& out, Budget&) const {
   out.append("<").append(module()).append(type_name()).append(" object>");
 }
 
-Value Object::attribute(std::string_view) { return Value(); }
+Value Object::attribute(std::string_view) {
+  return Value();
+}
 
-Value Object::item(const Value&) { return Value(); }
+Value Object::item(const Value&) {
+  return Value();
+}
 
-Value Object::call(Interpreter&, const Arguments&) { fail("'" + type_name() + "' object is not callable"); }
+Value Object::call(Interpreter&, const Arguments&) {
+  fail("'" + type_name() + "' object is not callable");
+}
 
 IteratorPointer try_iterate(const Value& value) {
   switch (value.kind()) {
-    case Value::Kind::kUndefined: return std::make_shared<EmptyIterator>();
-    case Value::Kind::kString: return std::make_shared<CharacterIterator>(value);
+    case Value::Kind::kUndefined:
+      return std::make_shared<EmptyIterator>();
+    case Value::Kind::kString:
+      return std::make_shared<CharacterIterator>(value);
     case Value::Kind::kList:
-    case Value::Kind::kTuple: return std::make_shared<SequenceIterator>(value);
-    case Value::Kind::kDict: return std::make_shared<KeyIterator>(value);
-    case Value::Kind::kObject: return value.as_object().iterate();
-    default: return nullptr;
+    case Value::Kind::kTuple:
+      return std::make_shared<SequenceIterator>(value);
+    case Value::Kind::kDict:
+      return std::make_shared<KeyIterator>(value);
+    case Value::Kind::kObject:
+      return value.as_object().iterate();
+    default:
+      return nullptr;
   }
 }
 
@@ -304,15 +359,20 @@ List to_list(const Value& value, Budget& budget) {
 
 std::optional<int64_t> try_length(const Value& value, Budget& budget) {
   switch (value.kind()) {
-    case Value::Kind::kUndefined: return 0;
+    case Value::Kind::kUndefined:
+      return 0;
     case Value::Kind::kString:
       budget.scan(static_cast<int64_t>(value.as_string().size()));
       return code_point_count(value.as_string());
     case Value::Kind::kList:
-    case Value::Kind::kTuple: return static_cast<int64_t>(value.items().size());
-    case Value::Kind::kDict: return value.as_dict().size();
-    case Value::Kind::kObject: return value.as_object().length();
-    default: return std::nullopt;
+    case Value::Kind::kTuple:
+      return static_cast<int64_t>(value.items().size());
+    case Value::Kind::kDict:
+      return value.as_dict().size();
+    case Value::Kind::kObject:
+      return value.as_object().length();
+    default:
+      return std::nullopt;
   }
 }
 

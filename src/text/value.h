@@ -23,15 +23,15 @@ class Value;
 using Int = __int128;
 using List = std::vector<Value>;
 
-/// A list or a tuple, never changed once made. `grouped`: the pair of the filter groupby, whose items have the
-/// names "grouper" and "list".
+/// A list or a tuple, never changed once made. `grouped`: the pair of the filter groupby, whose items have
+/// the names "grouper" and "list".
 struct Sequence;
 
 /// How deep lists, dicts and what refers to them may nest.
 inline constexpr int kMaxValueDepth = 256;
 
-/// A Python value as templates see it. Everything but an Object is immutable (the sandbox forbids changes), so
-/// copies share. Strings are valid UTF-8.
+/// A Python value as templates see it. Everything but an Object is immutable (the sandbox forbids changes),
+/// so copies share. Strings are valid UTF-8.
 class Value {
  public:
   enum class Kind { kUndefined, kNone, kBool, kInt, kFloat, kString, kList, kTuple, kDict, kObject };
@@ -39,11 +39,9 @@ class Value {
   /// "Missing": an undefined value without a message.
   Value() = default;
   template <class T>
-    requires std::same_as<T, bool>
-  Value(T value) : data_(value) {}
+  requires std::same_as<T, bool> Value(T value) : data_(value) {}
   template <class T>
-    requires(std::integral<T> && !std::same_as<T, bool>)
-  Value(T value) : data_(static_cast<Int>(value)) {}
+  requires(std::integral<T> && !std::same_as<T, bool>) Value(T value) : data_(static_cast<Int>(value)) {}
   Value(Int value) : data_(value) {}
   Value(double value) : data_(value) {}
   Value(std::string value) : data_(std::make_shared<const std::string>(std::move(value))) {}
@@ -126,7 +124,8 @@ class Value {
   explicit Value(None value) : data_(value) {}
   const Sequence& sequence() const;
 
-  std::variant<Undefined, None, bool, Int, double, StringPointer, ListData, TupleData, DictPointer, ObjectPointer>
+  std::variant<Undefined, None, bool, Int, double, StringPointer, ListData, TupleData, DictPointer,
+               ObjectPointer>
       data_;
 };
 

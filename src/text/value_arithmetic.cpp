@@ -8,18 +8,27 @@ namespace {
 
 const char* symbol(Operator op) {
   switch (op) {
-    case Operator::kAdd: return "+";
-    case Operator::kSubtract: return "-";
-    case Operator::kMultiply: return "*";
-    case Operator::kDivide: return "/";
-    case Operator::kFloorDivide: return "//";
-    case Operator::kModulo: return "%";
-    case Operator::kPower: return "** or pow()";
+    case Operator::kAdd:
+      return "+";
+    case Operator::kSubtract:
+      return "-";
+    case Operator::kMultiply:
+      return "*";
+    case Operator::kDivide:
+      return "/";
+    case Operator::kFloorDivide:
+      return "//";
+    case Operator::kModulo:
+      return "%";
+    case Operator::kPower:
+      return "** or pow()";
   }
   return "";
 }
 
-[[noreturn]] void fail_overflow() { fail("an integer result does not fit 128 bits; use smaller numbers"); }
+[[noreturn]] void fail_overflow() {
+  fail("an integer result does not fit 128 bits; use smaller numbers");
+}
 
 Int floor_divide(Int a, Int b) {
   const Int quotient = a / b;
@@ -33,7 +42,8 @@ Value integer_power(Int base, Int exponent) {
   }
   Int result = 1;
   // A base of more than one in size leaves 128 bits long before the exponent runs out.
-  if (base >= -1 && base <= 1) return Value(base == -1 && exponent % 2 == 0 ? Int{1} : exponent == 0 ? Int{1} : base);
+  if (base >= -1 && base <= 1)
+    return Value(base == -1 && exponent % 2 == 0 ? Int{1} : exponent == 0 ? Int{1} : base);
   for (; exponent > 0; --exponent) {
     if (__builtin_mul_overflow(result, base, &result)) fail_overflow();
   }
@@ -44,15 +54,22 @@ Value integer_arithmetic(Operator op, Int a, Int b) {
   Int result = 0;
   bool overflow = false;
   switch (op) {
-    case Operator::kAdd: overflow = __builtin_add_overflow(a, b, &result); break;
-    case Operator::kSubtract: overflow = __builtin_sub_overflow(a, b, &result); break;
-    case Operator::kMultiply: overflow = __builtin_mul_overflow(a, b, &result); break;
+    case Operator::kAdd:
+      overflow = __builtin_add_overflow(a, b, &result);
+      break;
+    case Operator::kSubtract:
+      overflow = __builtin_sub_overflow(a, b, &result);
+      break;
+    case Operator::kMultiply:
+      overflow = __builtin_mul_overflow(a, b, &result);
+      break;
     case Operator::kDivide:
       if (b == 0) fail("division by zero");
       return Value(static_cast<double>(a) / static_cast<double>(b));
     case Operator::kFloorDivide:
     case Operator::kModulo:
-      if (b == 0) fail(op == Operator::kModulo ? "integer modulo by zero" : "integer division or modulo by zero");
+      if (b == 0)
+        fail(op == Operator::kModulo ? "integer modulo by zero" : "integer division or modulo by zero");
       if (b == -1) {  // the one division that can overflow
         overflow = op == Operator::kFloorDivide && __builtin_sub_overflow(Int{0}, a, &result);
         break;
@@ -60,7 +77,8 @@ Value integer_arithmetic(Operator op, Int a, Int b) {
       result = floor_divide(a, b);
       if (op == Operator::kModulo) result = a - result * b;
       break;
-    case Operator::kPower: return integer_power(a, b);
+    case Operator::kPower:
+      return integer_power(a, b);
   }
   if (overflow) fail_overflow();
   return Value(result);
@@ -84,15 +102,19 @@ double float_power(double a, double b) {
   if (a == 0 && b < 0) fail("0.0 cannot be raised to a negative power");
   if (a < 0 && std::isfinite(b) && b != std::floor(b)) fail("complex numbers are not supported");
   const double result = std::pow(a, b);
-  if (std::isinf(result) && std::isfinite(a) && std::isfinite(b)) fail("(34, 'Numerical result out of range')");
+  if (std::isinf(result) && std::isfinite(a) && std::isfinite(b))
+    fail("(34, 'Numerical result out of range')");
   return result;
 }
 
 Value float_arithmetic(Operator op, double a, double b) {
   switch (op) {
-    case Operator::kAdd: return Value(a + b);
-    case Operator::kSubtract: return Value(a - b);
-    case Operator::kMultiply: return Value(a * b);
+    case Operator::kAdd:
+      return Value(a + b);
+    case Operator::kSubtract:
+      return Value(a - b);
+    case Operator::kMultiply:
+      return Value(a * b);
     case Operator::kDivide:
       if (b == 0) fail("float division by zero");
       return Value(a / b);
@@ -102,7 +124,8 @@ Value float_arithmetic(Operator op, double a, double b) {
     case Operator::kModulo:
       if (b == 0) fail("float modulo");
       return Value(float_modulo(a, b));
-    case Operator::kPower: return Value(float_power(a, b));
+    case Operator::kPower:
+      return Value(float_power(a, b));
   }
   return {};
 }
@@ -110,7 +133,8 @@ Value float_arithmetic(Operator op, double a, double b) {
 Value repeat_text(const std::string& text, Int count, Budget& budget) {
   if (count <= 0 || text.empty()) return Value("");
   Int bytes = 0;
-  if (__builtin_mul_overflow(count, static_cast<Int>(text.size()), &bytes) || bytes > INT64_MAX) bytes = INT64_MAX;
+  if (__builtin_mul_overflow(count, static_cast<Int>(text.size()), &bytes) || bytes > INT64_MAX)
+    bytes = INT64_MAX;
   budget.text(static_cast<int64_t>(bytes));
   std::string out;
   out.reserve(static_cast<size_t>(bytes));

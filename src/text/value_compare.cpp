@@ -10,11 +10,16 @@ namespace {
 
 const char* symbol(Comparison op) {
   switch (op) {
-    case Comparison::kLess: return "<";
-    case Comparison::kLessEqual: return "<=";
-    case Comparison::kGreater: return ">";
-    case Comparison::kGreaterEqual: return ">=";
-    default: return "";
+    case Comparison::kLess:
+      return "<";
+    case Comparison::kLessEqual:
+      return "<=";
+    case Comparison::kGreater:
+      return ">";
+    case Comparison::kGreaterEqual:
+      return ">=";
+    default:
+      return "";
   }
 }
 
@@ -22,10 +27,14 @@ const char* symbol(Comparison op) {
 template <class Number>
 bool ordered_numbers(Comparison op, Number a, Number b) {
   switch (op) {
-    case Comparison::kLess: return a < b;
-    case Comparison::kLessEqual: return a <= b;
-    case Comparison::kGreater: return a > b;
-    default: return a >= b;
+    case Comparison::kLess:
+      return a < b;
+    case Comparison::kLessEqual:
+      return a <= b;
+    case Comparison::kGreater:
+      return a > b;
+    default:
+      return a >= b;
   }
 }
 
@@ -49,8 +58,8 @@ bool ordered(Comparison op, const Value& a, const Value& b, Budget& budget) {
     if (side->is_undefined()) fail(side->undefined_message());
   }
   if (!is_ordered(a, b)) {
-    fail(std::string("'") + symbol(op) + "' not supported between instances of '" + a.type_name() + "' and '" +
-         b.type_name() + "'");
+    fail(std::string("'") + symbol(op) + "' not supported between instances of '" + a.type_name() +
+         "' and '" + b.type_name() + "'");
   }
   if (a.is_string()) {
     budget.scan(static_cast<int64_t>(std::min(a.as_string().size(), b.as_string().size())));
@@ -93,16 +102,21 @@ bool equal(const Value& a, const Value& b, Budget& budget) {
       budget.scan(static_cast<int64_t>(a.as_string().size()));
       return a.as_string() == b.as_string();
     case Value::Kind::kList:
-    case Value::Kind::kTuple: return a.same(b) || equal_lists(a.items(), b.items(), budget);
-    case Value::Kind::kDict: return a.same(b) || equal_dicts(a.as_dict(), b.as_dict(), budget);
-    case Value::Kind::kObject: return a.same(b);
-    default: return true;
+    case Value::Kind::kTuple:
+      return a.same(b) || equal_lists(a.items(), b.items(), budget);
+    case Value::Kind::kDict:
+      return a.same(b) || equal_dicts(a.as_dict(), b.as_dict(), budget);
+    case Value::Kind::kObject:
+      return a.same(b);
+    default:
+      return true;
   }
 }
 
 bool contains(const Value& container, const Value& element, Budget& budget) {
   if (container.is_string()) {
-    if (!element.is_string()) fail("'in <string>' requires string as left operand, not " + element.type_name());
+    if (!element.is_string())
+      fail("'in <string>' requires string as left operand, not " + element.type_name());
     budget.scan(static_cast<int64_t>(container.as_string().size()));
     return find_text(container.as_string(), element.as_string()) != std::string::npos;
   }
@@ -117,32 +131,45 @@ bool contains(const Value& container, const Value& element, Budget& budget) {
 
 bool compare(Comparison op, const Value& a, const Value& b, Budget& budget) {
   switch (op) {
-    case Comparison::kEqual: return equal(a, b, budget);
-    case Comparison::kNotEqual: return !equal(a, b, budget);
-    case Comparison::kIn: return contains(b, a, budget);
-    case Comparison::kNotIn: return !contains(b, a, budget);
-    default: return ordered(op, a, b, budget);
+    case Comparison::kEqual:
+      return equal(a, b, budget);
+    case Comparison::kNotEqual:
+      return !equal(a, b, budget);
+    case Comparison::kIn:
+      return contains(b, a, budget);
+    case Comparison::kNotIn:
+      return !contains(b, a, budget);
+    default:
+      return ordered(op, a, b, budget);
   }
 }
 
-size_t hash_of(std::string_view text) { return std::hash<std::string_view>{}(text); }
+size_t hash_of(std::string_view text) {
+  return std::hash<std::string_view>{}(text);
+}
 
 size_t hash_of(const Value& value, Budget& budget) {
   budget.step();
   switch (value.kind()) {
-    case Value::Kind::kUndefined: return 1;
-    case Value::Kind::kNone: return 2;
+    case Value::Kind::kUndefined:
+      return 1;
+    case Value::Kind::kNone:
+      return 2;
     case Value::Kind::kBool:
     case Value::Kind::kInt:
-    case Value::Kind::kFloat: return std::hash<double>{}(*value.number() + 0.0);
-    case Value::Kind::kString: return hash_of(std::string_view(value.as_string()));
+    case Value::Kind::kFloat:
+      return std::hash<double>{}(*value.number() + 0.0);
+    case Value::Kind::kString:
+      return hash_of(std::string_view(value.as_string()));
     case Value::Kind::kTuple: {
       size_t hash = 3;
       for (const Value& item : value.items()) hash = hash * 1000003 + hash_of(item, budget);
       return hash;
     }
-    case Value::Kind::kObject: return std::hash<const void*>{}(&value.as_object());
-    default: fail("unhashable type: '" + value.type_name() + "'");
+    case Value::Kind::kObject:
+      return std::hash<const void*>{}(&value.as_object());
+    default:
+      fail("unhashable type: '" + value.type_name() + "'");
   }
 }
 

@@ -1,9 +1,8 @@
 #include "text/value_json.h"
 
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "text/value_operators.h"
@@ -35,7 +34,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
   bool end_object() override { return close(Value::dict(std::move(open_.back().dict))); }
   bool start_array(std::size_t) override { return open({false, {}, {}, {}}); }
   bool end_array() override { return close(Value::list(std::move(open_.back().list))); }
-  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+  bool parse_error(std::size_t position, const std::string&,
+                   const nlohmann::detail::exception& error) override {
     throw Error(ErrorKind::kUsage, "not valid JSON at byte " + std::to_string(position) + ": " + error.what(),
                 {.file = name_});
   }
@@ -52,7 +52,8 @@ class Builder : public nlohmann::json_sax<nlohmann::json> {
 
   bool open(Open container) {
     if (open_.size() >= static_cast<size_t>(kMaxValueDepth)) {
-      throw Error(ErrorKind::kUsage, "JSON nested more than " + std::to_string(kMaxValueDepth) + " levels deep",
+      throw Error(ErrorKind::kUsage,
+                  "JSON nested more than " + std::to_string(kMaxValueDepth) + " levels deep",
                   {.file = name_});
     }
     open_.push_back(std::move(container));
@@ -89,15 +90,30 @@ class Writer {
     budget_.step();
     budget_.grown(static_cast<int64_t>(out_.size()));
     switch (value.kind()) {
-      case Value::Kind::kNone: out_ += "null"; break;
-      case Value::Kind::kBool: out_ += value.as_bool() ? "true" : "false"; break;
-      case Value::Kind::kInt: out_ += int_text(*value.integer()); break;
-      case Value::Kind::kFloat: out_ += json_float(value.as_float()); break;
-      case Value::Kind::kString: write_string(value.as_string()); break;
+      case Value::Kind::kNone:
+        out_ += "null";
+        break;
+      case Value::Kind::kBool:
+        out_ += value.as_bool() ? "true" : "false";
+        break;
+      case Value::Kind::kInt:
+        out_ += int_text(*value.integer());
+        break;
+      case Value::Kind::kFloat:
+        out_ += json_float(value.as_float());
+        break;
+      case Value::Kind::kString:
+        write_string(value.as_string());
+        break;
       case Value::Kind::kList:
-      case Value::Kind::kTuple: write_list(value.items()); break;
-      case Value::Kind::kDict: write_dict(value.as_dict()); break;
-      default: fail("Object of type " + value.type_name() + " is not JSON serializable");
+      case Value::Kind::kTuple:
+        write_list(value.items());
+        break;
+      case Value::Kind::kDict:
+        write_dict(value.as_dict());
+        break;
+      default:
+        fail("Object of type " + value.type_name() + " is not JSON serializable");
     }
   }
 
@@ -124,12 +140,18 @@ class Writer {
 
   static std::string key_text(const Value& key) {
     switch (key.kind()) {
-      case Value::Kind::kString: return key.as_string();
-      case Value::Kind::kNone: return "null";
-      case Value::Kind::kBool: return key.as_bool() ? "true" : "false";
-      case Value::Kind::kInt: return int_text(*key.integer());
-      case Value::Kind::kFloat: return json_float(key.as_float());
-      default: fail("keys must be str, int, float, bool or None, not " + key.type_name());
+      case Value::Kind::kString:
+        return key.as_string();
+      case Value::Kind::kNone:
+        return "null";
+      case Value::Kind::kBool:
+        return key.as_bool() ? "true" : "false";
+      case Value::Kind::kInt:
+        return int_text(*key.integer());
+      case Value::Kind::kFloat:
+        return json_float(key.as_float());
+      default:
+        fail("keys must be str, int, float, bool or None, not " + key.type_name());
     }
   }
 

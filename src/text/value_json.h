@@ -8,8 +8,8 @@
 
 namespace tercet::jinja {
 
-/// JSON text as Python's json.loads reads it: objects keep their order, the last of equal keys counts. `name` is what
-/// errors call the text. Fails beyond kMaxValueDepth and for integers beyond 128 bits.
+/// JSON text as Python's json.loads reads it: objects keep their order, the last of equal keys counts. `name`
+/// is what errors call the text. Fails beyond kMaxValueDepth and for integers beyond 128 bits.
 Value parse_json(std::string_view text, const std::string& name);
 
 /// The options of Python's json.dumps.

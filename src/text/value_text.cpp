@@ -66,12 +66,16 @@ int prefix_base(std::string_view text) {
   if (text.size() < 2 || text[0] != '0') return 0;
   switch (text[1]) {
     case 'x':
-    case 'X': return 16;
+    case 'X':
+      return 16;
     case 'o':
-    case 'O': return 8;
+    case 'O':
+      return 8;
     case 'b':
-    case 'B': return 2;
-    default: return 0;
+    case 'B':
+      return 2;
+    default:
+      return 0;
   }
 }
 
@@ -116,7 +120,8 @@ std::string float_text(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   std::array<char, 40> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
+  const auto end =
+      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific);
   const std::string_view text(buffer.data(), static_cast<size_t>(end.ptr - buffer.data()));
   const size_t e = text.find('e');
   int exponent = 0;
@@ -130,7 +135,8 @@ std::string float_text(double value) {
   std::string out = std::signbit(value) ? "-" : "";
   const auto count = static_cast<int>(digits.size());
   if (exponent < 0) return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  if (count <= exponent + 1) return out + digits + std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
+  if (count <= exponent + 1)
+    return out + digits + std::string(static_cast<size_t>(exponent + 1 - count), '0') + ".0";
   return out + digits.substr(0, static_cast<size_t>(exponent + 1)) + "." +
          digits.substr(static_cast<size_t>(exponent + 1));
 }
@@ -168,12 +174,24 @@ void append_repr(std::string& out, const Value& value, Budget& budget) {
   budget.step();
   budget.grown(static_cast<int64_t>(out.size()));
   switch (value.kind()) {
-    case Value::Kind::kUndefined: out += "Undefined"; break;
-    case Value::Kind::kNone: out += "None"; break;
-    case Value::Kind::kBool: out += value.as_bool() ? "True" : "False"; break;
-    case Value::Kind::kInt: out += int_text(*value.integer()); break;
-    case Value::Kind::kFloat: out += float_text(value.as_float()); break;
-    case Value::Kind::kString: append_quoted(out, value.as_string()); break;
+    case Value::Kind::kUndefined:
+      out += "Undefined";
+      break;
+    case Value::Kind::kNone:
+      out += "None";
+      break;
+    case Value::Kind::kBool:
+      out += value.as_bool() ? "True" : "False";
+      break;
+    case Value::Kind::kInt:
+      out += int_text(*value.integer());
+      break;
+    case Value::Kind::kFloat:
+      out += float_text(value.as_float());
+      break;
+    case Value::Kind::kString:
+      append_quoted(out, value.as_string());
+      break;
     case Value::Kind::kList:
       out += '[';
       append_joined(out, value.items(), budget);
@@ -184,8 +202,12 @@ void append_repr(std::string& out, const Value& value, Budget& budget) {
       append_joined(out, value.items(), budget);
       out += value.items().size() == 1 ? ",)" : ")";
       break;
-    case Value::Kind::kDict: append_dict(out, value.as_dict(), budget); break;
-    case Value::Kind::kObject: value.as_object().repr(out, budget); break;
+    case Value::Kind::kDict:
+      append_dict(out, value.as_dict(), budget);
+      break;
+    case Value::Kind::kObject:
+      value.as_object().repr(out, budget);
+      break;
   }
 }
 

@@ -18,8 +18,9 @@ const std::string kFolder = std::string(TERCET_SOURCE_DIR) + "/tests/text/templa
 constexpr int64_t kShown = 20;  // differences that are printed
 
 std::string template_source(const std::string& name) {
-  const std::string path = name == "nano" ? std::string(TERCET_SOURCE_DIR) + "/models/nano/chat_template.jinja"
-                                          : kFolder + name + ".jinja";
+  const std::string path = name == "nano"
+                               ? std::string(TERCET_SOURCE_DIR) + "/models/nano/chat_template.jinja"
+                               : kFolder + name + ".jinja";
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
@@ -33,7 +34,8 @@ std::string outcome(const nlohmann::json& one, const std::string& conversation,
   const std::string name = one.value("template", "");
   try {
     if (name.empty()) {
-      return "text: " + ChatTemplate::parse(one.at("source"), "case").render(conversation, one.at("add_generation_prompt"));
+      return "text: " + ChatTemplate::parse(one.at("source"), "case")
+                            .render(conversation, one.at("add_generation_prompt"));
     }
     auto at = parsed.find(name);
     if (at == parsed.end()) at = parsed.emplace(name, ChatTemplate::parse(template_source(name), name)).first;
@@ -49,7 +51,8 @@ bool agrees(const nlohmann::json& one, const std::string& found) {
   return found.starts_with("error: ");
 }
 
-/// Replays a file of cases, one JSON object a line (without a conversation: the one before); returns their number.
+/// Replays a file of cases, one JSON object a line (without a conversation: the one before); returns their
+/// number.
 int64_t replay(const std::string& path) {
   std::ifstream file(path);
   EXPECT_TRUE(file) << path;
@@ -62,8 +65,8 @@ int64_t replay(const std::string& path) {
     if (one.contains("conversation")) conversation = one.at("conversation");
     const std::string found = outcome(one, conversation, parsed);
     if (agrees(one, found) || ++different > kShown) continue;
-    ADD_FAILURE() << "case " << count << " " << one.value("template", one.value("source", "")) << "\n  conversation: "
-                  << conversation << "\n  jinja2: "
+    ADD_FAILURE() << "case " << count << " " << one.value("template", one.value("source", ""))
+                  << "\n  conversation: " << conversation << "\n  jinja2: "
                   << (one.contains("expected") ? "text: " + one.at("expected").get<std::string>()
                                                : "error: " + one.at("error").get<std::string>())
                   << "\n  found:  " << found;
@@ -72,13 +75,18 @@ int64_t replay(const std::string& path) {
   return count;
 }
 
-TEST(TemplateCases, Conversations) { EXPECT_GE(replay(kFolder + "cases/conversations.jsonl"), 40); }
+TEST(TemplateCases, Conversations) {
+  EXPECT_GE(replay(kFolder + "cases/conversations.jsonl"), 40);
+}
 
-TEST(TemplateCases, Expressions) { EXPECT_GE(replay(kFolder + "cases/expressions.jsonl"), 300); }
+TEST(TemplateCases, Expressions) {
+  EXPECT_GE(replay(kFolder + "cases/expressions.jsonl"), 300);
+}
 
 TEST(TemplateCases, FromEnvironment) {
   const char* path = std::getenv("TERCET_TEMPLATE_CASES");
-  if (path == nullptr) GTEST_SKIP() << "TERCET_TEMPLATE_CASES names no file; tools/check_templates.py makes one";
+  if (path == nullptr)
+    GTEST_SKIP() << "TERCET_TEMPLATE_CASES names no file; tools/check_templates.py makes one";
   EXPECT_GT(replay(path), 0);
 }
 
