@@ -1,5 +1,9 @@
 #include "backends/simd/isa.h"
 
+#if defined(TERCET_SIMD_X86)
+#include <cpuid.h>
+#endif
+
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -15,11 +19,20 @@ struct Candidate {
   const Kernels& (*kernels)();
 };
 
+#if defined(TERCET_SIMD_X86)
+bool has_f16c() {  // clang 14 does not know it by name
+  unsigned eax = 0;
+  unsigned ebx = 0;
+  unsigned ecx = 0;
+  unsigned edx = 0;
+  return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
+}
+#endif
+
 template <class Visit>
 void each_candidate(const Visit& visit) {  // from the best down
 #if defined(TERCET_SIMD_X86)
-  const bool avx2 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("f16c");
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512vnni");

@@ -118,8 +118,9 @@ struct Kernels {
   int64_t tile_rows;         // the largest tile of Activations
   const char* int8_product;  // how int8 products are made
 
-  /// out[t][n] for all rows t, n in panels [begin, end): chains of fma over rising columns, or with int8
-  /// activations exact integer sums of each activation group, scaled and added in rising order.
+  /// out[t][n] for all rows t, n in panels [begin, end), out starting at panel `begin`: chains of fma over
+  /// rising columns, or with int8 activations exact integer sums of each activation group, scaled and added
+  /// in rising order.
   void (*product)(const Panels& w, const Activations& x, int64_t begin, int64_t end, float* out,
                   int64_t stride);
   /// One row: codes [cols padded to kBlock], scales and sums [ceil(cols / group)].

@@ -76,28 +76,31 @@ void SimdBackend::do_attention(const TensorView& q, const State& state, int64_t 
   const int64_t tiles_per_kv = (heads_per_kv + kHeadTile - 1) / kHeadTile;
   const int64_t tiles = state.shape.kv_heads * tiles_per_kv;
   const int64_t items = static_cast<int64_t>(row_blocks_.size()) * tiles;
+  const auto attend = [&](int64_t item) {
+    const RowBlock& block = row_blocks_[static_cast<size_t>(item / tiles)];
+    const SequenceSpan& span = step_.sequences[static_cast<size_t>(block.sequence)];
+    const int64_t kv_head = item % tiles / tiles_per_kv;
+    const int64_t first_head = item % tiles_per_kv * kHeadTile;
+    AttentionJob job{};
+    const int64_t at = block.first_row * q.cols + (kv_head * heads_per_kv + first_head) * size;
+    job.query = q.f32() + at;
+    job.out = out.f32() + at;
+    job.stride = q.cols;
+    job.rows = block.rows;
+    job.heads = std::min(kHeadTile, heads_per_kv - first_head);
+    job.head_dim = size;
+    job.position = positions_[static_cast<size_t>(block.first_row)];
+    job.kv = memory.page(0) + memory.head_offset(layer, kv_head);
+    job.page_stride = state.shape.page_floats();
+    job.pages = step_.pages.data() + span.first_page;
+    job.scale = 1.0F / std::sqrt(static_cast<float>(size));
+    kernels_.attention(job);
+  };
   // Later rows have more keys: threads take items in turn, so that each meets short and long ones.
-  const int64_t threads = std::min<int64_t>(pool_.threads(), items);
-  pool_.parallel_for(threads, [&](int64_t begin, int64_t, int) {
-    for (int64_t item = begin; item < items; item += threads) {
-      const RowBlock& block = row_blocks_[static_cast<size_t>(item / tiles)];
-      const SequenceSpan& span = step_.sequences[static_cast<size_t>(block.sequence)];
-      const int64_t kv_head = item % tiles / tiles_per_kv;
-      const int64_t first_head = item % tiles_per_kv * kHeadTile;
-      AttentionJob job{};
-      const int64_t at = block.first_row * q.cols + (kv_head * heads_per_kv + first_head) * size;
-      job.query = q.f32() + at;
-      job.out = out.f32() + at;
-      job.stride = q.cols;
-      job.rows = block.rows;
-      job.heads = std::min(kHeadTile, heads_per_kv - first_head);
-      job.head_dim = size;
-      job.position = positions_[static_cast<size_t>(block.first_row)];
-      job.kv = memory.page(0) + memory.head_offset(layer, kv_head);
-      job.page_stride = state.shape.page_floats();
-      job.pages = step_.pages.data() + span.first_page;
-      job.scale = 1.0F / std::sqrt(static_cast<float>(size));
-      kernels_.attention(job);
+  const int64_t threads = pool_.threads();
+  share(threads, attended_ * q.cols * 2, [&](int64_t begin, int64_t end, int) {
+    for (int64_t first = begin; first < end; ++first) {
+      for (int64_t item = first; item < items; item += threads) attend(item);
     }
   });
 }
@@ -145,7 +148,8 @@ void SimdBackend::do_gated_delta_rule(const TensorView& qkv, const TensorView& g
   const int64_t sequences = static_cast<int64_t>(step_.sequences.size());
   const int64_t ratio = shape.value_heads / shape.key_heads;
   const int64_t key_width = shape.key_heads * shape.key_dim;
-  pool_.parallel_for(shape.key_heads * sequences, [&](int64_t begin, int64_t end, int thread) {
+  const int64_t work = 2 * qkv.rows * shape.value_heads * shape.key_dim * shape.value_dim;
+  share(shape.key_heads * sequences, work, [&](int64_t begin, int64_t end, int thread) {
     for (int64_t item = begin; item < end; ++item) {
       const int64_t head = item / sequences;
       const int64_t value_head = head * ratio;

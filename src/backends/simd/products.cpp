@@ -28,8 +28,8 @@ int64_t ceil_div(int64_t a, int64_t b) {
 /// The panels of each expert that a thread takes: equal shares of the experts' costs laid end to end, where a
 /// panel costs its rows and, as if it were two rows, its own bytes.
 template <class Visit>
-void for_expert_panels(const std::vector<ExpertRows::Group>& groups, int64_t panels, int thread, int threads,
-                       const Visit& visit) {
+void for_expert_panels(const std::vector<ExpertRows::Group>& groups, int64_t panels, int64_t thread,
+                       int64_t threads, const Visit& visit) {
   int64_t total = 0;
   for (const ExpertRows::Group& group : groups) total += (group.rows + 2) * panels;
   const int64_t low = ThreadPool::first_item(total, thread, threads);
@@ -53,8 +53,8 @@ void SimdBackend::do_linear(const TensorView& x, const PreparedWeight& w, Tensor
   for_rows(x.rows, x.cols, [&](int64_t t, int thread) {
     inputs_.pack(kernels_, matrix, inputs, t, x.f32() + t * x.cols, thread_scratch(thread));
   });
-  pool_.parallel_for(panel_count(matrix.panels), [&](int64_t begin, int64_t end, int) {
-    kernels_.product(matrix.panels, inputs, begin, end, out.f32(), out.cols);
+  share(panel_count(matrix.panels), x.rows * w.rows * w.cols, [&](int64_t begin, int64_t end, int) {
+    kernels_.product(matrix.panels, inputs, begin, end, out.f32() + begin * kLanes, out.cols);
   });
 }
 
@@ -74,32 +74,31 @@ void SimdBackend::pack_experts(ActivationScratch& scratch, const SimdWeight& wei
 }
 
 void SimdBackend::expert_hidden(const SimdWeight& gate, const SimdWeight& up,
-                                const ActivationScratch& up_inputs) {
-  constexpr int64_t kPanelsAtOnce = 8;  // gate's and up's outputs meet while they are in the nearest cache
+                                const ActivationScratch& up_inputs, int64_t slots) {
   const int64_t width = gate.rows;
-  auto* hidden = static_cast<float*>(hidden_.get());
-  auto* raised = static_cast<float*>(up_.get());
-  pool_.parallel_for(pool_.threads(), [&](int64_t, int64_t, int thread) {
-    const int64_t panels = panel_count(gate.matrices.front().panels);
-    for_expert_panels(experts_.groups(), panels, thread, pool_.threads(),
-                      [&](const auto& group, int64_t begin, int64_t end) {
-                        const Matrix& gate_matrix = gate.matrices[static_cast<size_t>(group.expert)];
-                        const Matrix& up_matrix = up.matrices[static_cast<size_t>(group.expert)];
-                        const Activations x = inputs_.view(gate_matrix, group.first, group.rows);
-                        const Activations up_x = up_inputs.view(up_matrix, group.first, group.rows);
-                        float* g = hidden + group.first * width;
-                        float* u = raised + group.first * width;
-                        for (int64_t p = begin; p < end; p += kPanelsAtOnce) {
-                          const int64_t stop = std::min(end, p + kPanelsAtOnce);
-                          kernels_.product(gate_matrix.panels, x, p, stop, g, width);
-                          kernels_.product(up_matrix.panels, up_x, p, stop, u, width);
-                          const int64_t cols = std::min(stop * kLanes, width) - p * kLanes;
-                          for (int64_t r = 0; r < group.rows; ++r) {
-                            const int64_t at = r * width + p * kLanes;
-                            kernels_.silu_mul(g + at, u + at, cols, g + at);
-                          }
-                        }
-                      });
+  const auto visit = [&](const ExpertRows::Group& group, int64_t begin, int64_t end) {
+    constexpr int64_t kPanelsAtOnce = 8;  // gate's and up's outputs meet while they are in the nearest cache
+    const Matrix& gate_matrix = gate.matrices[static_cast<size_t>(group.expert)];
+    const Matrix& up_matrix = up.matrices[static_cast<size_t>(group.expert)];
+    const Activations gate_x = inputs_.view(gate_matrix, group.first, group.rows);
+    const Activations up_x = up_inputs.view(up_matrix, group.first, group.rows);
+    for (int64_t p = begin; p < end; p += kPanelsAtOnce) {
+      const int64_t stop = std::min(end, p + kPanelsAtOnce);
+      const int64_t cols = std::min(stop * kLanes, width) - p * kLanes;
+      float* g = static_cast<float*>(hidden_.get()) + group.first * width + p * kLanes;
+      float* u = static_cast<float*>(up_.get()) + group.first * width + p * kLanes;
+      kernels_.product(gate_matrix.panels, gate_x, p, stop, g, width);
+      kernels_.product(up_matrix.panels, up_x, p, stop, u, width);
+      for (int64_t r = 0; r < group.rows; ++r) {
+        kernels_.silu_mul(g + r * width, u + r * width, cols, g + r * width);
+      }
+    }
+  };
+  const int64_t panels = panel_count(gate.matrices.front().panels);
+  share(pool_.threads(), 2 * slots * width * gate.cols, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i) {
+      for_expert_panels(experts_.groups(), panels, i, pool_.threads(), visit);
+    }
   });
 }
 
@@ -109,16 +108,16 @@ void SimdBackend::expert_output(const SimdWeight& down, const TensorView& weight
   const int64_t slots = weight.count();
   TERCET_CHECK_LE(top_k, kMostTerms);
   const int64_t panels_at_once = std::max<int64_t>(1, expert_output_floats_ / (slots * kLanes));
-  pool_.parallel_for(panel_count(down.matrices.front().panels), [&](int64_t begin, int64_t end, int thread) {
+  const int64_t panels = panel_count(down.matrices.front().panels);
+  share(panels, slots * down.rows * down.cols, [&](int64_t begin, int64_t end, int thread) {
     float* memory = static_cast<float*>(expert_outputs_.get()) + thread * expert_output_floats_;
     for (int64_t p = begin; p < end; p += panels_at_once) {
       const int64_t stop = std::min(end, p + panels_at_once);
       const int64_t stride = (stop - p) * kLanes;
-      float* outputs = memory - p * kLanes;  // column n of the output at [n]
       for (const ExpertRows::Group& group : experts_.groups()) {
         const Matrix& matrix = down.matrices[static_cast<size_t>(group.expert)];
         kernels_.product(matrix.panels, inputs_.view(matrix, group.first, group.rows), p, stop,
-                         outputs + group.first * stride, stride);
+                         memory + group.first * stride, stride);
       }
       const int64_t cols = std::min(stop * kLanes, out.cols) - p * kLanes;
       for (int64_t t = 0; t < out.rows; ++t) {
@@ -146,7 +145,7 @@ void SimdBackend::do_moe_ffn(const TensorView& x, const TensorView& index, const
   pack_experts(inputs_, gates, token);
   const bool shared = same_inputs(gates, ups);
   if (!shared) pack_experts(other_inputs_, ups, token);
-  expert_hidden(gates, ups, shared ? inputs_ : other_inputs_);
+  expert_hidden(gates, ups, shared ? inputs_ : other_inputs_, index.count());
   pack_experts(inputs_, downs, hidden);
   expert_output(downs, weight, out);
 }

@@ -105,7 +105,7 @@ void SimdBackend::do_quantize_activations(const TensorView& x, int64_t group, Te
 
 void SimdBackend::do_accumulate_products(const TensorView& x, const TensorView& y, float scale,
                                          TensorView out) {
-  pool_.parallel_for(out.rows, [&](int64_t begin, int64_t end, int) {
+  share(out.rows, x.rows * out.count(), [&](int64_t begin, int64_t end, int) {
     kernels_.accumulate(x.f32(), y.f32(), x.rows, x.cols, scale, begin, end, out.f32());
   });
 }

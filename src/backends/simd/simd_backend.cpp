@@ -112,8 +112,10 @@ void SimdBackend::do_begin_step(const Step& step) {
   positions_.clear();
   sequences_.clear();
   row_blocks_.clear();
+  attended_ = 0;
   for (size_t s = 0; s < step.sequences.size(); ++s) {
     const SequenceSpan& span = step.sequences[s];
+    attended_ += span.rows * (span.position + span.rows);
     for (int64_t r = 0; r < span.rows; ++r) {
       positions_.push_back(span.position + r);
       sequences_.push_back(static_cast<int64_t>(s));

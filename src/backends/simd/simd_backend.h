@@ -97,14 +97,19 @@ class SimdBackend final : public Backend {
   };
 
   ThreadScratch& thread_scratch(int thread) { return threads_[static_cast<size_t>(thread)]; }
-  /// Calls fn(row, thread) for all rows: by the caller alone where the work is too small to share.
+  /// Calls fn(begin, end, thread) as ThreadPool does, but for the caller alone where all of it is too little
+  /// `work`, in multiply-adds, to share: waking threads, or only meeting them, takes microseconds.
+  template <class Fn>
+  void share(int64_t items, int64_t work, const Fn& fn);
+  /// Calls fn(row, thread) for all rows of so many elements, each some arithmetic and little more.
   template <class Fn>
   void for_rows(int64_t rows, int64_t elements, const Fn& fn);
   /// Packs the sorted rows' inputs for every expert; row(s) is the input of sorted row s.
   template <class RowOf>
   void pack_experts(ActivationScratch& scratch, const SimdWeight& weight, const RowOf& row);
-  /// hidden_ = silu(gate x) * (up x) for all sorted rows.
-  void expert_hidden(const SimdWeight& gate, const SimdWeight& up, const ActivationScratch& up_inputs);
+  /// hidden_ = silu(gate x) * (up x) for all `slots` sorted rows.
+  void expert_hidden(const SimdWeight& gate, const SimdWeight& up, const ActivationScratch& up_inputs,
+                     int64_t slots);
   /// out = sum of the experts' down products of hidden_.
   void expert_output(const SimdWeight& down, const TensorView& weight, TensorView out);
 
@@ -123,16 +128,20 @@ class SimdBackend final : public Backend {
   std::vector<int64_t> positions_;  // of each row
   std::vector<int64_t> sequences_;  // of each row
   std::vector<RowBlock> row_blocks_;
+  int64_t attended_ = 0;  // keys that the step's rows see, about
 };
 
 template <class Fn>
+void SimdBackend::share(int64_t items, int64_t work, const Fn& fn) {
+  constexpr int64_t kWorthSharing = 262144;  // some five microseconds of one core
+  if (work >= kWorthSharing) return pool_.parallel_for(items, fn);
+  if (items > 0) fn(int64_t{0}, items, 0);
+}
+
+template <class Fn>
 void SimdBackend::for_rows(int64_t rows, int64_t elements, const Fn& fn) {
-  constexpr int64_t kWorthSharing = 16384;  // elements: some microseconds, what waking a thread costs
-  if (rows * elements < kWorthSharing) {
-    for (int64_t t = 0; t < rows; ++t) fn(t, 0);
-    return;
-  }
-  pool_.parallel_for(rows, [&](int64_t begin, int64_t end, int thread) {
+  constexpr int64_t kWorkOfElement = 16;
+  share(rows, rows * elements * kWorkOfElement, [&](int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; ++t) fn(t, thread);
   });
 }

@@ -54,17 +54,26 @@ bool is_fp16(float value) {
   return std::bit_cast<uint32_t>(fp16_to_float(float_to_fp16(value))) == std::bit_cast<uint32_t>(value);
 }
 
-/// Code of column k of a block, for the output whose lane starts at `lane`; the block's codes start as zero.
-void put_code(Codes codes, uint8_t* lane, int64_t k, uint8_t code) {
-  const int64_t unit = k / 4;
-  const int64_t byte = k % 4;
-  const auto put = [&](int64_t row, int value, int64_t shift) {
-    lane[64 * row + byte] = static_cast<uint8_t>(lane[64 * row + byte] | value << shift);
+/// The codes of a block's 32 columns, for the output whose lane starts at `lane`.
+void put_codes(Codes codes, const uint8_t* c, uint8_t* lane) {
+  const auto put = [&](int64_t row, int64_t byte, int bits) {
+    lane[64 * row + byte] = static_cast<uint8_t>(bits);
   };
-  if (codes == Codes::kInt8) put(unit, code, 0);
-  if (codes == Codes::kInt4) put(unit / 2, code, 4 * (unit % 2));
-  if (codes == Codes::kInt2 || codes == Codes::kInt3) put(unit / 4, code & 3, 2 * (unit % 4));
-  if (codes == Codes::kInt3) put(2, code >> 2, unit);
+  for (int64_t byte = 0; byte < 4; ++byte, ++c) {  // of every row; c[4 * unit] meets it
+    if (codes == Codes::kInt8) {
+      for (int64_t row = 0; row < 8; ++row) put(row, byte, c[4 * row]);
+    } else if (codes == Codes::kInt4) {
+      for (int64_t row = 0; row < 4; ++row) put(row, byte, c[8 * row] | c[8 * row + 4] << 4);
+    } else {
+      for (int64_t row = 0; row < 2; ++row) {
+        const uint8_t* r = c + 16 * row;
+        put(row, byte, (r[0] & 3) | (r[4] & 3) << 2 | (r[8] & 3) << 4 | (r[12] & 3) << 6);
+      }
+      int high = 0;
+      for (int unit = 0; unit < 8; ++unit) high |= c[4 * unit] >> 2 << unit;
+      if (codes == Codes::kInt3) put(2, byte, high);
+    }
+  }
 }
 
 int get_code(Codes codes, const uint8_t* lane, int64_t k) {
@@ -176,10 +185,13 @@ void pack_code_panel(const QuantizedMatrix& source, const Matrix& matrix, int64_
         out[panels.zeros_offset + g * kLanes + lane] = static_cast<uint8_t>(source.zero_of(n, g));
     }
     const uint8_t* codes = source.codes.data() + n * source.cols;
-    for (int64_t k = 0; k < source.cols; ++k) {
-      const int64_t column = matrix.order.empty() ? k : matrix.order[static_cast<size_t>(k)];
-      uint8_t* block = out + panels.codes_offset + k / kBlock * block_bytes(bits_of(panels.codes));
-      put_code(panels.codes, block + 4 * lane, k % kBlock, codes[column]);
+    for (int64_t k = 0; k < panels.depth; k += kBlock) {
+      uint8_t block[kBlock] = {};
+      for (int64_t i = 0; i < std::min(kBlock, source.cols - k); ++i) {
+        block[i] = codes[matrix.order.empty() ? k + i : matrix.order[static_cast<size_t>(k + i)]];
+      }
+      const int64_t offset = k / kBlock * block_bytes(bits_of(panels.codes));
+      put_codes(panels.codes, block, out + panels.codes_offset + offset + 4 * lane);
     }
   }
 }

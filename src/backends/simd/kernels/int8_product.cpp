@@ -68,7 +68,7 @@ void multiply_all(const Panels& w, const Activations& x, int64_t begin, int64_t 
   each_tile(x.rows, begin, end, 1, [&](int64_t p, int64_t, int64_t row, int64_t rows) {
     const uint8_t* panel = w.data + p * w.panel_bytes;
     const auto run = [&](auto* tile) {
-      tile(w, panel, x, Tile(x, row), panel_outputs(w, p), out + row * stride + p * kLanes, stride);
+      tile(w, panel, x, Tile(x, row), panel_outputs(w, p), out + row * stride + (p - begin) * kLanes, stride);
     };
     if constexpr (kTileRows >= 8) {
       if (rows == 8) return run(multiply<kBits, 8>);

@@ -4,138 +4,147 @@
 namespace tercet::simd::TERCET_SIMD_NAMESPACE {
 namespace {
 
-/// A panel read as fp32, block after block: enter() before a block's first column, then value<k>() for its
-/// columns.
+/// Two consecutive columns of a dense panel, for sixteen outputs.
+struct Pair {
+  F even, odd;
+};
+
 template <Codes kCodes>
-class Reader {
- public:
-  Reader(const Panels& w, int64_t panel) : data_(w.data + panel * w.panel_bytes) {}
-
-  void enter(int64_t) {}
-  void leave() { data_ += kBlockBytes < kCodes == Codes::kBf16 ? 16 : 32 > ; }
-
-  template <int kColumn>
-  F value() const {
-    if constexpr (kCodes == Codes::kF32)
-      return load(reinterpret_cast<const float*>(data_) + kColumn * kLanes);
-    const I pair = load(data_ + 64 * (kColumn / 2));
-    return as_float(kColumn % 2 == 0 ? shift_left<16>(pair)
-                                     : pair & splat(static_cast<int32_t>(0xffff0000U)));
-  }
-
- private:
-  const uint8_t* data_;
-};
-
-/// scale * (code - zero): the difference is exact, the product rounds once.
-template <int kBits>
-class CodeReader {
- public:
-  CodeReader(const Panels& w, int64_t panel)
-      : w_(w), panel_(w.data + panel * w.panel_bytes), codes_(panel_ + w.codes_offset) {}
-
-  void enter(int64_t k) {
-    prefetch_block<kBits>(codes_);
-    if (k % w_.group != 0) return;
-    scales_ = load_scales(w_.scale_type, panel_, k / w_.group);
-    zeros_ = load_zeros(w_, panel_, k / w_.group);
-  }
-  void leave() { codes_ += kBlockBytes<kBits>; }
-
-  template <int kColumn>
-  F value() const {
-    const I u = unit<kBits, kColumn / 4>(codes_);
-    const I code = shift_right<8 * (kColumn % 4)>(u) & splat(0xff);
-    return scales_ * to_float(code - zeros_);
-  }
-
- private:
-  const Panels& w_;
-  const uint8_t* panel_;
-  const uint8_t* codes_;
-  F scales_ = splat(0.0F);
-  I zeros_ = splat(0);
-};
-
-template <>
-class Reader<Codes::kInt2> : public CodeReader<2> {
-  using CodeReader<2>::CodeReader;
-};
-template <>
-class Reader<Codes::kInt3> : public CodeReader<3> {
-  using CodeReader<3>::CodeReader;
-};
-template <>
-class Reader<Codes::kInt4> : public CodeReader<4> {
-  using CodeReader<4>::CodeReader;
-};
-template <>
-class Reader<Codes::kInt8> : public CodeReader<8> {
-  using CodeReader<8>::CodeReader;
-};
-
-/// R rows times one panel: a chain of fused multiply-adds over all columns for each output.
-template <Codes kCodes, int R>
-void multiply(const Panels& w, int64_t panel, const float* x, float* out, int64_t stride) {
-  F result[R];
-  for (F& r : result) r = splat(0.0F);
-  Reader<kCodes> reader(w, panel);
-  for (int64_t k = 0; k < w.depth; k += kBlock) {
-    reader.enter(k);
-    each_unit([&]<int kUnit>() __attribute__((always_inline)) {
-      const auto column = [&]<int kColumn>() __attribute__((always_inline)) {
-        const F value = reader.template value<kColumn>();
-        for (int r = 0; r < R; ++r) result[r] = fma(splat(x[kColumn * R + r]), value, result[r]);
-      };
-      column.template operator()<4 * kUnit>();
-      column.template operator()<4 * kUnit + 1>();
-      column.template operator()<4 * kUnit + 2>();
-      column.template operator()<4 * kUnit + 3>();
-    });
-    reader.leave();
-    x += kBlock * R;
-  }
-  for (int r = 0; r < R; ++r) store_n(out + r * stride + panel * kLanes, result[r], panel_outputs(w, panel));
-}
-
-/// One row times four panels at once, to hide the latency of the chains.
-template <Codes kCodes>
-void multiply_four(const Panels& w, int64_t panel, const float* x, float* out) {
-  F result[4] = {splat(0.0F), splat(0.0F), splat(0.0F), splat(0.0F)};
-  Reader<kCodes> readers[4] = {{w, panel}, {w, panel + 1}, {w, panel + 2}, {w, panel + 3}};
-  for (int64_t k = 0; k < w.depth; k += kBlock) {
-    for (auto& reader : readers) reader.enter(k);
-    each_unit([&]<int kUnit>() __attribute__((always_inline)) {
-      const auto column = [&]<int kColumn>() __attribute__((always_inline)) {
-        const F value = splat(x[k + kColumn]);
-        for (int p = 0; p < 4; ++p) result[p] = fma(value, readers[p].template value<kColumn>(), result[p]);
-      };
-      column.template operator()<4 * kUnit>();
-      column.template operator()<4 * kUnit + 1>();
-      column.template operator()<4 * kUnit + 2>();
-      column.template operator()<4 * kUnit + 3>();
-    });
-    for (auto& reader : readers) reader.leave();
-  }
-  for (int p = 0; p < 4; ++p) store_n(out + (panel + p) * kLanes, result[p], panel_outputs(w, panel + p));
+Pair load_pair(const uint8_t* p) {
+  if constexpr (kCodes == Codes::kF32) return {as_float(load(p)), as_float(load(p + 64))};
+  const I pair = load(p);
+  return {as_float(shift_left<16>(pair)), as_float(pair & splat(static_cast<int32_t>(0xffff0000U)))};
 }
 
 template <Codes kCodes>
-void multiply_all(const Panels& w, const Activations& x, int64_t begin, int64_t end, float* out,
-                  int64_t stride) {
-  each_tile(x.rows, begin, end, 4, [&](int64_t panel, int64_t left, int64_t row, int64_t rows) {
-    const float* values = x.values + row * x.depth;
-    float* result = out + row * stride;
-    if (rows == 1 && left >= 4) return multiply_four<kCodes>(w, panel, values, result);
-    for (int64_t p = panel; p < panel + (left < 4 ? left : 4); ++p) {
-      if (rows == 1) multiply<kCodes, 1>(w, p, values, result, stride);
-      if (rows == 2) multiply<kCodes, 2>(w, p, values, result, stride);
-      if (rows == 4) multiply<kCodes, 4>(w, p, values, result, stride);
-      if constexpr (kTileRows >= 8) {
-        if (rows == 8) multiply<kCodes, 8>(w, p, values, result, stride);
+inline constexpr int64_t kPairBytes = kCodes == Codes::kF32 ? 128 : 64;
+
+/// Where the results of some rows and panels are, and how they begin.
+struct Target {
+  float* out;  // of the first row and panel
+  int64_t stride;
+  int64_t outputs;  // columns, from the first panel's first on
+  bool from_zero;   // else the chains go on from what is there
+
+  F start(int64_t row, int64_t panel) const {
+    return from_zero ? splat(0.0F) : load_n(at(row, panel), lanes(panel));
+  }
+  void finish(int64_t row, int64_t panel, F total) const { store_n(at(row, panel), total, lanes(panel)); }
+
+ private:
+  float* at(int64_t row, int64_t panel) const { return out + row * stride + panel * kLanes; }
+  int64_t lanes(int64_t panel) const {
+    const int64_t left = outputs - panel * kLanes;
+    return left < kLanes ? left : kLanes;
+  }
+};
+
+/// R rows times P dense panels, each `panel_bytes` after the other: a chain of fused multiply-adds over
+/// rising columns for each output. x [depth][R]; the depth is even.
+template <Codes kCodes, int R, int P>
+void multiply(const uint8_t* panels, int64_t panel_bytes, int64_t depth, const float* x,
+              const Target& target) {
+  F total[P][R];
+  for (int p = 0; p < P; ++p) {
+    for (int r = 0; r < R; ++r) total[p][r] = target.start(r, p);
+  }
+  for (int64_t k = 0; k < depth; k += 2, panels += kPairBytes<kCodes>, x += 2 * R) {
+    for (int p = 0; p < P; ++p) {
+      const Pair w = load_pair<kCodes>(panels + p * panel_bytes);
+      for (int r = 0; r < R; ++r) {
+        total[p][r] = fma(splat(x[R + r]), w.odd, fma(splat(x[r]), w.even, total[p][r]));
       }
     }
+  }
+  for (int p = 0; p < P; ++p) {
+    for (int r = 0; r < R; ++r) target.finish(r, p, total[p][r]);
+  }
+}
+
+/// A tile of rows times `count` panels, at most four; a single row takes four at once to hide the latency of
+/// the chains.
+template <Codes kCodes>
+void multiply_tile(const uint8_t* panels, int64_t panel_bytes, int64_t count, int64_t depth, const float* x,
+                   int64_t rows, Target target) {
+  if (rows == 1 && count == 4) return multiply<kCodes, 1, 4>(panels, panel_bytes, depth, x, target);
+  for (int64_t p = 0; p < count; ++p) {
+    if (rows == 1) multiply<kCodes, 1, 1>(panels, panel_bytes, depth, x, target);
+    if (rows == 2) multiply<kCodes, 2, 1>(panels, panel_bytes, depth, x, target);
+    if (rows == 4) multiply<kCodes, 4, 1>(panels, panel_bytes, depth, x, target);
+    if constexpr (kTileRows >= 8) {
+      if (rows == 8) multiply<kCodes, 8, 1>(panels, panel_bytes, depth, x, target);
+    }
+    panels += panel_bytes;
+    target.out += kLanes;
+    target.outputs -= kLanes;
+  }
+}
+
+constexpr int64_t kPanelsAtOnce = 4;
+
+int64_t smaller(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+template <Codes kCodes>
+void dense_product(const Panels& w, const Activations& x, int64_t begin, int64_t end, float* out,
+                   int64_t stride) {
+  each_tile(x.rows, begin, end, kPanelsAtOnce, [&](int64_t panel, int64_t left, int64_t row, int64_t rows) {
+    const Target target = {out + row * stride + (panel - begin) * kLanes, stride, w.rows - panel * kLanes,
+                           true};
+    multiply_tile<kCodes>(w.data + panel * w.panel_bytes, w.panel_bytes, smaller(left, kPanelsAtOnce),
+                          w.depth, x.values + row * x.depth, rows, target);
   });
+}
+
+/// Columns first ... first + depth - 1 of a panel of codes as fp32 [depth][16]: scale * (code - zero), where
+/// the difference is exact and the product rounds once.
+template <int kBits>
+void decode(const Panels& w, const uint8_t* panel, int64_t first, int64_t depth, float* out) {
+  const uint8_t* codes = panel + w.codes_offset + first / kBlock * kBlockBytes<kBits>;
+  F scales = splat(0.0F);
+  I zeros = splat(0);
+  for (int64_t k = first; k < first + depth; k += kBlock, codes += kBlockBytes<kBits>) {
+    prefetch_block<kBits>(codes);
+    if (k == first || k % w.group == 0) {
+      scales = load_scales(w.scale_type, panel, k / w.group);
+      zeros = load_zeros(w, panel, k / w.group);
+    }
+    each_unit([&]<int kUnit>() __attribute__((always_inline)) {
+      const I u = unit<kBits, kUnit>(codes);
+      const I columns[4] = {u & splat(0xff), shift_right<8>(u) & splat(0xff),
+                            shift_right<16>(u) & splat(0xff), shift_right<24>(u)};
+      for (const I& column : columns) {
+        store(out, scales * to_float(column - zeros));
+        out += kLanes;
+      }
+    });
+  }
+}
+
+/// Some columns of a few panels are decoded, and then meet all rows.
+template <int kBits>
+void code_product(const Panels& w, const Activations& x, int64_t begin, int64_t end, float* out,
+                  int64_t stride) {
+  constexpr int64_t kColumns = 128;
+  alignas(64) float values[kPanelsAtOnce][kColumns * kLanes];
+  for (int64_t panel = begin; panel < end; panel += kPanelsAtOnce) {
+    const int64_t count = smaller(end - panel, kPanelsAtOnce);
+    for (int64_t k = 0; k < w.depth; k += kColumns) {
+      const int64_t depth = smaller(kColumns, w.depth - k);
+      for (int64_t p = 0; p < count; ++p) {
+        decode<kBits>(w, w.data + (panel + p) * w.panel_bytes, k, depth, values[p]);
+      }
+      for (int64_t row = 0; row < x.rows;) {
+        const int64_t rows = tile_rows(x.rows - row, kTileRows);
+        const Target target = {out + row * stride + (panel - begin) * kLanes, stride, w.rows - panel * kLanes,
+                               k == 0};
+        multiply_tile<Codes::kF32>(reinterpret_cast<const uint8_t*>(values[0]), sizeof(values[0]), count,
+                                   depth, x.values + row * x.depth + k * rows, rows, target);
+        row += rows;
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -144,17 +153,17 @@ void product(const Panels& w, const Activations& x, int64_t begin, int64_t end, 
   if (x.group > 0) return int8_product(w, x, begin, end, out, stride);
   switch (w.codes) {
     case Codes::kBf16:
-      return multiply_all<Codes::kBf16>(w, x, begin, end, out, stride);
+      return dense_product<Codes::kBf16>(w, x, begin, end, out, stride);
     case Codes::kF32:
-      return multiply_all<Codes::kF32>(w, x, begin, end, out, stride);
+      return dense_product<Codes::kF32>(w, x, begin, end, out, stride);
     case Codes::kInt2:
-      return multiply_all<Codes::kInt2>(w, x, begin, end, out, stride);
+      return code_product<2>(w, x, begin, end, out, stride);
     case Codes::kInt3:
-      return multiply_all<Codes::kInt3>(w, x, begin, end, out, stride);
+      return code_product<3>(w, x, begin, end, out, stride);
     case Codes::kInt4:
-      return multiply_all<Codes::kInt4>(w, x, begin, end, out, stride);
+      return code_product<4>(w, x, begin, end, out, stride);
     case Codes::kInt8:
-      return multiply_all<Codes::kInt8>(w, x, begin, end, out, stride);
+      return code_product<8>(w, x, begin, end, out, stride);
   }
 }
 
