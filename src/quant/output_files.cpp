@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -23,35 +24,70 @@ std::string exactly(const std::string& name) {
   return expression + "$";
 }
 
-/// Rules that keep come first: readers differ in whether they look for those first.
-json dynamic_rules(const Checkpoint& source, const std::vector<std::vector<MatrixPlan>>& plan,
-                   const Recipe& recipe) {
-  json rules = json::object();
-  const ModelConfig& config = source.config();
-  const auto keep = [&](const std::string& pattern) { rules["-:" + pattern] = json::object(); };
-  if (config.mtp_layers > 0) keep(".*mtp\\..*");
-  if (config.vision) keep(".*visual\\..*");
-  if (plan.back().empty()) keep("lm_head");
-  if (config.is_moe()) {
-    keep(".*mlp\\.gate$");
-    keep(".*shared_expert_gate$");
+std::string module_of(const FoundTensor& found) {
+  const std::string& name = found.stored.front()->name;
+  return name.substr(0, name.rfind('.'));
+}
+
+/// GPTQModel's `dynamic`. Rules that keep come first: readers differ in whether they look for those first.
+class DynamicRules {
+ public:
+  DynamicRules(const Checkpoint& source, const std::vector<std::vector<MatrixPlan>>& plan)
+      : source_(source), integers_(kept_integers(source, plan)) {}
+
+  /// Says that modules are floats; those among them that are integers, kept from the source, must not be
+  /// named: then the others are, one by one.
+  void keep(const std::string& expression) {
+    const Pattern pattern(expression, "recipe");
+    const bool clean = std::none_of(integers_.begin(), integers_.end(), [&](const FoundTensor& found) {
+      return pattern.matches(module_of(found));
+    });
+    if (clean) return add("-:" + expression);
+    for (const FoundTensor& found : source_.inventory()) {
+      if (!found.packed && pattern.matches(module_of(found))) add("-:" + exactly(module_of(found)));
+    }
   }
-  keep(".*in_proj_(a|b|ba)$");
-  for (const RecipeRule& rule : recipe.rules()) {
-    if (rule.keep) keep(rule.pattern.expression());
+  void keep_integers() {
+    for (const FoundTensor& found : integers_) {
+      rules_["+:" + exactly(module_of(found))] = {
+          {"bits", found.packed->bits}, {"group_size", found.packed->group_size}, {"sym", found.packed->sym}};
+    }
   }
-  for (const FoundTensor& found : kept_integers(source, plan)) {
-    const std::string name = found.stored.front()->name;
-    rules["+:" + exactly(name.substr(0, name.rfind('.')))] = {
-        {"bits", found.packed->bits}, {"group_size", found.packed->group_size}, {"sym", found.packed->sym}};
-  }
-  for (const RecipeRule& rule : recipe.rules()) {
-    if (rule.keep) continue;
-    json& values = rules["+:" + rule.pattern.expression()] = json::object();
+  void override_by(const RecipeRule& rule) {
+    json& values = rules_["+:" + rule.pattern.expression()] = json::object();
     if (rule.bits) values["bits"] = *rule.bits;
     if (rule.group_size) values["group_size"] = *rule.group_size;
   }
-  return rules;
+  const json& rules() const { return rules_; }
+
+ private:
+  void add(const std::string& rule) { rules_[rule] = json::object(); }
+
+  const Checkpoint& source_;
+  std::vector<FoundTensor> integers_;
+  json rules_ = json::object();
+};
+
+json dynamic_rules(const Checkpoint& source, const std::vector<std::vector<MatrixPlan>>& plan,
+                   const Recipe& recipe) {
+  DynamicRules rules(source, plan);
+  const ModelConfig& config = source.config();
+  if (config.mtp_layers > 0) rules.keep(".*mtp\\..*");
+  if (config.vision) rules.keep(".*visual\\..*");
+  if (plan.back().empty()) rules.keep("lm_head");
+  if (config.is_moe()) {
+    rules.keep(".*mlp\\.gate$");
+    rules.keep(".*shared_expert_gate$");
+  }
+  rules.keep(".*in_proj_(a|b|ba)$");
+  for (const RecipeRule& rule : recipe.rules()) {
+    if (rule.keep) rules.keep(rule.pattern.expression());
+  }
+  rules.keep_integers();
+  for (const RecipeRule& rule : recipe.rules()) {
+    if (!rule.keep) rules.override_by(rule);
+  }
+  return rules.rules();
 }
 
 json quantization_config(const Checkpoint& source, const std::vector<std::vector<MatrixPlan>>& plan,

@@ -3,6 +3,7 @@
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/check.h"
@@ -12,6 +13,8 @@ namespace tercet {
 namespace {
 
 constexpr int64_t kFeedbackBlock = 32;  // places whose errors are applied together to the places behind them
+constexpr int kPolish = 3;              // of scales and codes in turn, within a round
+constexpr std::array<float, 3> kStarts = {1.0F, 0.9F, 1.1F};  // of the searched scales
 constexpr double kRidge = 1e-6;  // of the mean diagonal: holds scales that the inputs do not determine
 
 FloatBlock block_of(const std::vector<float>& values, int64_t stride) {
@@ -47,6 +50,10 @@ struct RowSolver::Block {
   std::vector<float> error;     // w* - q
   std::vector<float> gradient;  // error H, or the feedback sums while codes are chosen
 };
+
+Grid RowSolver::grid_at(const Candidate& candidate, int64_t row, int64_t place) const {
+  return candidate.grids[static_cast<size_t>(row * groups_ + group_at_[static_cast<size_t>(place)])];
+}
 
 RowSolver::RowSolver(const Curvature* curvature, int64_t width, const SolveSettings& settings)
     : curvature_(curvature), settings_(settings), width_(width) {
@@ -114,7 +121,7 @@ void RowSolver::round(Block& block, Candidate& candidate) const {
   for (int64_t r = 0; r < block.rows; ++r) {
     for (int64_t i = 0; i < width_; ++i) {
       const size_t at = static_cast<size_t>(r * width_ + i);
-      const Grid grid = candidate.grids[static_cast<size_t>(r * groups_ + group_at_[static_cast<size_t>(i)])];
+      const Grid grid = grid_at(candidate, r, i);
       candidate.codes[at] = nearest_code(block.weights[at], grid, settings_.kind);
     }
   }
@@ -126,7 +133,7 @@ void RowSolver::measure(Block& block, Candidate& candidate) const {
   for (int64_t r = 0; r < block.rows; ++r) {
     for (int64_t i = 0; i < width_; ++i) {
       const size_t at = static_cast<size_t>(r * width_ + i);
-      const Grid grid = candidate.grids[static_cast<size_t>(r * groups_ + group_at_[static_cast<size_t>(i)])];
+      const Grid grid = grid_at(candidate, r, i);
       block.error[at] = block.target[at] - value_of(candidate.codes[at], grid);
     }
   }
@@ -159,8 +166,7 @@ void RowSolver::feed_back(Block& block, Candidate& candidate) const {
     for (int64_t r = 0; r < block.rows; ++r) {
       for (int64_t i = begin; i < end; ++i) {
         const size_t at = static_cast<size_t>(r * width_ + i);
-        const Grid grid =
-            candidate.grids[static_cast<size_t>(r * groups_ + group_at_[static_cast<size_t>(i)])];
+        const Grid grid = grid_at(candidate, r, i);
         candidate.codes[at] = nearest_code(block.target[at] + block.gradient[at], grid, settings_.kind);
         block.error[at] = block.target[at] - value_of(candidate.codes[at], grid);
         accumulate_scaled(moved.row(r) + i + 1, feedback.row(i) + i + 1, block.error[at], end - i - 1);
@@ -174,15 +180,14 @@ void RowSolver::feed_back(Block& block, Candidate& candidate) const {
 
 /// Moves single codes while that lowers the loss: the loss is a quadratic of each code, so its best value is
 /// known.
-void RowSolver::descend(Block& block, Candidate& candidate, int64_t row) const {
+void RowSolver::descend_row(Block& block, Candidate& candidate, int64_t row) const {
   float* gradient = block.gradient.data() + row * width_;
   uint8_t* codes = candidate.codes.data() + row * width_;
   const int highest = settings_.kind.highest_code();
   for (int sweep = 0; sweep < settings_.descent_sweeps; ++sweep) {
     bool moved = false;
     for (int64_t i = 0; i < width_; ++i) {
-      const float scale =
-          candidate.grids[static_cast<size_t>(row * groups_ + group_at_[static_cast<size_t>(i)])].scale;
+      const float scale = grid_at(candidate, row, i).scale;
       const float curvature = importance_[static_cast<size_t>(i)] * scale;
       if (!(curvature > 0)) continue;
       const float wanted = static_cast<float>(codes[i]) + gradient[i] / curvature;
@@ -200,7 +205,7 @@ void RowSolver::descend(Block& block, Candidate& candidate, int64_t row) const {
 
 /// With the codes fixed, the row is linear in its scales: least squares in H, kept where within 0.5 to 2 of
 /// the old ones.
-void RowSolver::refit(Block& block, Candidate& candidate, int64_t row) const {
+void RowSolver::refit_row(const Block& block, Candidate& candidate, int64_t row) const {
   const int64_t groups = groups_;
   Eigen::MatrixXd normal = Eigen::MatrixXd::Zero(groups, groups);
   Eigen::VectorXd right(groups);
@@ -235,6 +240,51 @@ void RowSolver::refit(Block& block, Candidate& candidate, int64_t row) const {
   }
 }
 
+void RowSolver::descend(Block& block, Candidate& candidate) const {
+  for (int64_t r = 0; r < block.rows; ++r) descend_row(block, candidate, r);
+  measure(block, candidate);
+}
+
+void RowSolver::refit(Block& block, Candidate& candidate) const {
+  for (int64_t r = 0; r < block.rows; ++r) refit_row(block, candidate, r);
+  measure(block, candidate);
+}
+
+/// Takes the rows of `candidate` that have less loss.
+void RowSolver::keep_better(const Candidate& candidate, Candidate& best) const {
+  for (size_t r = 0; r < best.loss.size(); ++r) {
+    if (!(candidate.loss[r] < best.loss[r])) continue;
+    const int64_t row = static_cast<int64_t>(r);
+    std::copy_n(candidate.codes.begin() + row * width_, width_, best.codes.begin() + row * width_);
+    std::copy_n(candidate.grids.begin() + row * groups_, groups_, best.grids.begin() + row * groups_);
+    best.loss[r] = candidate.loss[r];
+  }
+}
+
+/// Feedback from several starting scales, each followed by rounds that refit the scales. `best` holds the
+/// rounded rows.
+void RowSolver::search(Block& block, Candidate& best) const {
+  Candidate searched(block.rows, width_, groups_);
+  set_grids(block.target, importance_, searched);
+  const size_t starts = settings_.refit_rounds > 0 ? kStarts.size() : 1;
+  for (size_t start = 0; start < starts; ++start) {
+    Candidate candidate = searched;
+    for (Grid& grid : candidate.grids) grid.scale = stored_scale(grid.scale * kStarts[start]);
+    for (int round = 0;; ++round) {
+      feed_back(block, candidate);
+      descend(block, candidate);
+      keep_better(candidate, best);
+      if (round == settings_.refit_rounds) break;
+      for (int polish = 0; polish < kPolish; ++polish) {
+        refit(block, candidate);
+        descend(block, candidate);
+        keep_better(candidate, best);
+      }
+      refit(block, candidate);
+    }
+  }
+}
+
 SolvedRows RowSolver::solve(const std::vector<float>& weights, int64_t rows) const {
   TERCET_CHECK_EQ(static_cast<int64_t>(weights.size()), rows * width_);
   Block block(rows, width_);
@@ -244,40 +294,18 @@ SolvedRows RowSolver::solve(const std::vector<float>& weights, int64_t rows) con
   round(block, best);
   SolvedRows result(rows, width_, groups_);
   result.rtn_loss = best.loss;
-
-  const auto keep_better = [&](const Candidate& candidate) {
-    for (int64_t r = 0; r < rows; ++r) {
-      if (!(candidate.loss[static_cast<size_t>(r)] < best.loss[static_cast<size_t>(r)])) continue;
-      std::copy_n(candidate.codes.begin() + r * width_, width_, best.codes.begin() + r * width_);
-      std::copy_n(candidate.grids.begin() + r * groups_, groups_, best.grids.begin() + r * groups_);
-      best.loss[static_cast<size_t>(r)] = candidate.loss[static_cast<size_t>(r)];
-    }
-  };
   if (settings_.feedback) {
-    Candidate candidate(rows, width_, groups_);
-    set_grids(block.target, importance_, candidate);
-    for (int round = 0;; ++round) {
-      feed_back(block, candidate);
-      for (int64_t r = 0; r < rows; ++r) descend(block, candidate, r);
-      measure(block, candidate);
-      keep_better(candidate);
-      if (round == settings_.refit_rounds) break;
-      for (int64_t r = 0; r < rows; ++r) refit(block, candidate, r);
-    }
+    search(block, best);
   } else if (settings_.scale_search) {
-    Candidate candidate(rows, width_, groups_);
-    set_grids(block.weights, std::vector<float>(importance_.size(), 1), candidate);
-    round(block, candidate);
-    best = std::move(candidate);
+    set_grids(block.weights, std::vector<float>(importance_.size(), 1), best);
+    round(block, best);
   }
-
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t i = 0; i < width_; ++i) {
       const size_t at = static_cast<size_t>(r * width_ + i);
       const int64_t col = curvature_ == nullptr ? i : curvature_->order[static_cast<size_t>(i)];
-      const Grid grid = best.grids[static_cast<size_t>(r * groups_ + group_at_[static_cast<size_t>(i)])];
       const double weight = static_cast<double>(block.weights[at]);
-      const double error = static_cast<double>(value_of(best.codes[at], grid)) - weight;
+      const double error = static_cast<double>(value_of(best.codes[at], grid_at(best, r, i))) - weight;
       result.codes[static_cast<size_t>(r * width_ + col)] = best.codes[at];
       result.error[static_cast<size_t>(r)] += error * error;
       result.power[static_cast<size_t>(r)] += weight * weight;

@@ -18,7 +18,7 @@ struct SolveSettings {
   bool scale_search = true;
   bool desc_act = false;  // groups are consecutive in the solve order; feedback only
   int refit_rounds = 2;
-  int descent_sweeps = 8;    // at most, over single codes behind the feedback
+  int descent_sweeps = 8;  // at most, over single codes behind the feedback
 };
 
 /// Rows of a matrix and what they became.
@@ -61,9 +61,14 @@ class RowSolver {
   std::vector<float> gather(const float* row, int64_t group) const;
   void round(Block& block, Candidate& candidate) const;
   void feed_back(Block& block, Candidate& candidate) const;
-  void descend(Block& block, Candidate& candidate, int64_t row) const;
+  void descend(Block& block, Candidate& candidate) const;
+  void descend_row(Block& block, Candidate& candidate, int64_t row) const;
   void measure(Block& block, Candidate& candidate) const;
-  void refit(Block& block, Candidate& candidate, int64_t row) const;
+  void refit(Block& block, Candidate& candidate) const;
+  void refit_row(const Block& block, Candidate& candidate, int64_t row) const;
+  void keep_better(const Candidate& candidate, Candidate& best) const;
+  void search(Block& block, Candidate& best) const;
+  Grid grid_at(const Candidate& candidate, int64_t row, int64_t place) const;
   void set_grids(const std::vector<float>& rows, const std::vector<float>& importance,
                  Candidate& candidate) const;
 

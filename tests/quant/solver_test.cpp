@@ -51,11 +51,13 @@ InputStatistics statistics_of(const Problem& problem, bool cross) {
 }
 
 MatrixXd dense(const std::vector<float>& values, int64_t rows, int64_t width) {
-  return Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>>(values.data(), rows, width).cast<double>();
+  return Eigen::Map<const Eigen::Matrix<float, -1, -1, Eigen::RowMajor>>(values.data(), rows, width)
+      .cast<double>();
 }
 
 /// The quantized matrix as its codes and grids say.
-MatrixXd value(const SolvedRows& solved, const RowSolver& solver, const SolveSettings& settings, int64_t rows, int64_t width) {
+MatrixXd value(const SolvedRows& solved, const RowSolver& solver, const SolveSettings& settings, int64_t rows,
+               int64_t width) {
   MatrixXd result(rows, width);
   const std::vector<int32_t> index = solver.group_index();
   for (int64_t r = 0; r < rows; ++r) {
@@ -115,14 +117,15 @@ TEST(Solver, LossIsMeasuredOnTheTargetAndNeverAboveRtn) {
 }
 
 /// Frantar et al.'s own formulation: the upper Cholesky factor of the inverse, columns updated in place.
-MatrixXd gptq_by_inverse(MatrixXd weights, const MatrixXd& damped, const std::vector<int32_t>& order, const Grid* grids,
-                         int64_t groups, const SolveSettings& settings) {
+MatrixXd gptq_by_inverse(MatrixXd weights, const MatrixXd& damped, const std::vector<int32_t>& order,
+                         const Grid* grids, int64_t groups, const SolveSettings& settings) {
   const int64_t width = weights.cols();
   MatrixXd permuted(width, width);
   MatrixXd w(weights.rows(), width);
   for (int64_t i = 0; i < width; ++i) {
     w.col(i) = weights.col(order[static_cast<size_t>(i)]);
-    for (int64_t j = 0; j < width; ++j) permuted(i, j) = damped(order[static_cast<size_t>(i)], order[static_cast<size_t>(j)]);
+    for (int64_t j = 0; j < width; ++j)
+      permuted(i, j) = damped(order[static_cast<size_t>(i)], order[static_cast<size_t>(j)]);
   }
   const MatrixXd upper = Eigen::LLT<MatrixXd>(permuted.inverse()).matrixU();
   MatrixXd result(weights.rows(), width);
@@ -130,7 +133,8 @@ MatrixXd gptq_by_inverse(MatrixXd weights, const MatrixXd& damped, const std::ve
     const int64_t col = order[static_cast<size_t>(i)];
     for (int64_t r = 0; r < w.rows(); ++r) {
       const Grid grid = grids[r * groups + col / settings.group_size];
-      const double q = static_cast<double>(value_of(nearest_code(static_cast<float>(w(r, i)), grid, settings.kind), grid));
+      const double q =
+          static_cast<double>(value_of(nearest_code(static_cast<float>(w(r, i)), grid, settings.kind), grid));
       result(r, col) = q;
       const double error = (w(r, i) - q) / upper(i, i);
       for (int64_t j = i; j < width; ++j) w(r, j) -= error * upper(i, j);
@@ -155,12 +159,153 @@ TEST(Solver, FeedbackEqualsTheFormulationWithTheInverse) {
     }
   }
   damped.diagonal().array() += 0.01 * h.diagonal().mean();
-  const MatrixXd expected = gptq_by_inverse(dense(problem.weights, 6, 64), damped, curvature.order, solved.grids.data(),
-                                            solver.groups(), settings);
+  const MatrixXd expected = gptq_by_inverse(dense(problem.weights, 6, 64), damped, curvature.order,
+                                            solved.grids.data(), solver.groups(), settings);
   int64_t different = 0;  // a value on a border may fall to either side
   const MatrixXd found = value(solved, solver, settings, 6, 64);
-  for (int64_t r = 0; r < 6; ++r) different += static_cast<int64_t>(!found.row(r).isApprox(expected.row(r), 1e-6));
+  for (int64_t r = 0; r < 6; ++r)
+    different += static_cast<int64_t>(!found.row(r).isApprox(expected.row(r), 1e-6));
   EXPECT_LE(different, 1);
+}
+
+TEST(Solver, RefitLowersTheLoss) {
+  const Problem problem = make_problem(16, 128, 400, 7);
+  const Curvature curvature = factored(problem, true);
+  double last = INFINITY;
+  for (const int rounds : {0, 1, 3}) {
+    SolveSettings settings = settings_of(3, 32);
+    settings.refit_rounds = rounds;
+    const double loss = total(RowSolver(&curvature, 128, settings).solve(problem.weights, 16).loss);
+    EXPECT_LT(loss, last) << rounds;
+    last = loss;
+  }
+}
+
+TEST(Solver, DescentLowersTheLossOfFeedback) {
+  const Problem problem = make_problem(16, 128, 400, 8);
+  const Curvature curvature = factored(problem, false);
+  SolveSettings settings = settings_of(3, 128);
+  settings.refit_rounds = 0;
+  const double with = total(RowSolver(&curvature, 128, settings).solve(problem.weights, 16).loss);
+  settings.descent_sweeps = 0;
+  EXPECT_LT(with, total(RowSolver(&curvature, 128, settings).solve(problem.weights, 16).loss));
+}
+
+TEST(Solver, RowsAreIndependentOfHowTheyAreCut) {
+  const Problem problem = make_problem(7, 80, 200, 9);
+  const Curvature curvature = factored(problem, true);
+  const RowSolver solver(&curvature, 80, settings_of(4, 32));
+  const SolvedRows all = solver.solve(problem.weights, 7);
+  for (int64_t r = 0; r < 7; ++r) {
+    const std::vector<float> row(problem.weights.begin() + r * 80, problem.weights.begin() + (r + 1) * 80);
+    const SolvedRows one = solver.solve(row, 1);
+    EXPECT_TRUE(std::equal(one.codes.begin(), one.codes.end(), all.codes.begin() + r * 80));
+    EXPECT_EQ(one.loss[0], all.loss[static_cast<size_t>(r)]);
+  }
+}
+
+/// Inputs without correlation: nothing to feed back.
+TEST(Solver, IdentityReducesToRoundingWithSearchedScales) {
+  const Problem problem = make_problem(8, 64, 10, 11);
+  InputStatistics identity;
+  identity.width = 64;
+  identity.squares.resize(64 * 64);
+  for (size_t k = 0; k < 64; ++k) identity.squares[k * 65] = 1;
+  std::string failure;
+  const Curvature curvature = factor(identity, 0.01, &failure);
+  SolveSettings settings = settings_of(4, 32);
+  settings.refit_rounds = 0;
+  const SolvedRows solved = RowSolver(&curvature, 64, settings).solve(problem.weights, 8);
+  settings.feedback = false;
+  const SolvedRows searched = RowSolver(nullptr, 64, settings).solve(problem.weights, 8);
+  for (size_t r = 0; r < 8; ++r) {
+    const double expected = std::min(searched.loss[r], solved.rtn_loss[r]);
+    EXPECT_NEAR(solved.loss[r], expected, 1e-6 * expected);
+  }
+}
+
+TEST(Solver, DeadInputsKeepTheirRoundedWeights) {
+  Problem problem = make_problem(4, 64, 300, 12);
+  for (const int64_t dead : {3, 40}) problem.x.col(dead).setZero(), problem.quantized.col(dead).setZero();
+  const Curvature curvature = factored(problem, true);
+  const SolveSettings settings = settings_of(4, 64);
+  const RowSolver solver(&curvature, 64, settings);
+  const SolvedRows solved = solver.solve(problem.weights, 4);
+  for (int64_t r = 0; r < 4; ++r) {
+    for (const int64_t dead : {3, 40}) {
+      const size_t at = static_cast<size_t>(r * 64 + dead);
+      const Grid grid = solved.grids[static_cast<size_t>(r)];
+      EXPECT_EQ(solved.codes[at], nearest_code(problem.weights[at], grid, settings.kind));
+    }
+  }
+}
+
+TEST(Solver, FewerTokensThanInputsIsSolvable) {
+  const Problem problem = make_problem(4, 96, 20, 13);
+  const Curvature curvature = factored(problem, true);
+  const SolvedRows solved = RowSolver(&curvature, 96, settings_of(4, 96)).solve(problem.weights, 4);
+  EXPECT_LT(total(solved.loss), total(solved.rtn_loss));
+  for (const double loss : solved.loss) EXPECT_TRUE(std::isfinite(loss));
+}
+
+/// Two inputs with correlation 1.055, as rounding of sums may leave it: the least eigenvalue is -0.055.
+TEST(Factor, DampGrowsUntilItSucceeds) {
+  std::string failure;
+  EXPECT_NEAR(factor({2, {1, 1.055F, 1.055F, 1}, {}}, 0.01, &failure).damp, 0.06, 1e-9);
+  EXPECT_EQ(failure, "");
+  EXPECT_TRUE(factor({2, {1, 3, 3, 1}, {}}, 0.01, &failure).feedback.empty());
+  EXPECT_NE(failure, "");
+}
+
+TEST(Factor, NothingAndNanAreFailures) {
+  std::string failure;
+  EXPECT_TRUE(factor({2, {0, 0, 0, 0}, {}}, 0.01, &failure).feedback.empty());
+  EXPECT_EQ(failure, "all inputs are zero");
+  EXPECT_TRUE(factor({2, {NAN, 0, 0, 1}, {}}, 0.01, &failure).feedback.empty());
+  EXPECT_EQ(failure, "the inputs are not finite");
+}
+
+TEST(Grid, ScaleIsTheLargestValueOverTheRange) {
+  const std::vector<float> values = {-7.5F, 3, 0.4F};
+  const Grid grid = range_grid(values, {4, true}, 1);
+  EXPECT_EQ(grid.scale, 1);
+  EXPECT_EQ(grid.zero, 8);
+  EXPECT_EQ(nearest_code(-7.5F, grid, {4, true}), 0);
+  EXPECT_EQ(nearest_code(7.5F, grid, {4, true}), 15);
+  EXPECT_EQ(nearest_code(2.5F, grid, {4, true}), 10);  // tie to even
+  const Grid asymmetric = range_grid(std::vector<float>{-1, 2}, {2, false}, 1);
+  EXPECT_EQ(asymmetric.scale, 1);
+  EXPECT_EQ(asymmetric.zero, 1);
+}
+
+TEST(Grid, ExtremeGroupsHaveUsableScales) {
+  for (const float size : {0.0F, 1e-30F, 1e30F}) {
+    const Grid grid = range_grid(std::vector<float>{size, -size}, {4, true}, 1);
+    EXPECT_GT(grid.scale, 0);
+    EXPECT_LE(grid.scale, 65504);
+  }
+}
+
+/// The search must find the best of its factors, here by trying them all.
+TEST(Grid, SearchFindsTheLeastWeightedError) {
+  const Problem problem = make_problem(1, 32, 1, 14);
+  std::vector<float> importance;
+  for (const float weight : problem.weights) importance.push_back(1 + weight * weight);
+  const auto error = [&](Grid grid) {
+    double sum = 0;
+    for (size_t k = 0; k < 32; ++k) {
+      const float value = value_of(nearest_code(problem.weights[k], grid, {3, true}), grid);
+      sum +=
+          static_cast<double>(importance[k]) * std::pow(static_cast<double>(value - problem.weights[k]), 2);
+    }
+    return sum;
+  };
+  double least = INFINITY;
+  for (int i = 0; i < 31; ++i) {
+    least =
+        std::min(least, error(range_grid(problem.weights, {3, true}, 1.05F - 0.02F * static_cast<float>(i))));
+  }
+  EXPECT_NEAR(error(searched_grid(problem.weights, importance, {3, true})), least, 1e-3 * least);
 }
 
 }  // namespace
