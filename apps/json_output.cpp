@@ -24,6 +24,13 @@ jinja::Budget unlimited() {
 std::string scalar(const Value& value) {
   if (value.is_string()) return value.as_string();
   if (value.is_float()) return fmt::format("{:.6g}", value.as_float());
+  if (value.is_dict()) {
+    std::string parts;
+    for (const auto& [key, part] : value.as_dict().items()) {
+      parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", key.as_string(), scalar(part));
+    }
+    return "(" + parts + ")";
+  }
   jinja::Budget budget = unlimited();
   return jinja::dump_json(value, {}, budget);
 }

@@ -41,9 +41,13 @@ void convert(const std::byte* source, int64_t count, float* out, Convert one) {
 
 }  // namespace
 
-int64_t size_of(DType dtype) { return kDescriptions[static_cast<size_t>(dtype)].size; }
+int64_t size_of(DType dtype) {
+  return kDescriptions[static_cast<size_t>(dtype)].size;
+}
 
-std::string_view name_of(DType dtype) { return kDescriptions[static_cast<size_t>(dtype)].name; }
+std::string_view name_of(DType dtype) {
+  return kDescriptions[static_cast<size_t>(dtype)].name;
+}
 
 std::optional<DType> dtype_of(std::string_view name) {
   for (size_t i = 0; i < kDescriptions.size(); ++i) {
@@ -59,12 +63,19 @@ bool is_float(DType dtype) {
 
 void to_floats(DType dtype, const std::byte* source, int64_t count, float* out) {
   switch (dtype) {
-    case DType::kBF16: return convert<uint16_t>(source, count, out, bf16_to_float);
-    case DType::kF16: return convert<uint16_t>(source, count, out, fp16_to_float);
-    case DType::kF32: std::memcpy(out, source, static_cast<size_t>(count) * sizeof(float)); return;
-    case DType::kF64: return convert<double>(source, count, out, [](double x) { return static_cast<float>(x); });
-    case DType::kF8E4M3: return convert<uint8_t>(source, count, out, e4m3_to_float);
-    default: TERCET_CHECK(is_float(dtype));
+    case DType::kBF16:
+      return convert<uint16_t>(source, count, out, bf16_to_float);
+    case DType::kF16:
+      return convert<uint16_t>(source, count, out, fp16_to_float);
+    case DType::kF32:
+      std::memcpy(out, source, static_cast<size_t>(count) * sizeof(float));
+      return;
+    case DType::kF64:
+      return convert<double>(source, count, out, [](double x) { return static_cast<float>(x); });
+    case DType::kF8E4M3:
+      return convert<uint8_t>(source, count, out, e4m3_to_float);
+    default:
+      TERCET_CHECK(is_float(dtype));
   }
 }
 

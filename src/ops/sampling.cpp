@@ -72,7 +72,8 @@ int32_t draw(std::span<const float> logits, const SamplingRow& row) {
   for (; kept < ids.size(); ++kept) {
     weight[kept] =
         std::exp((static_cast<double>(logits[static_cast<size_t>(ids[kept])]) - top) / params.temperature);
-    if (kept > 0 && weight[kept] < params.min_p) break;  // weight over the largest, which is 1 and always stays
+    if (kept > 0 && weight[kept] < params.min_p)
+      break;  // weight over the largest, which is 1 and always stays
     total += weight[kept];
   }
   double nucleus = 0;

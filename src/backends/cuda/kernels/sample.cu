@@ -57,7 +57,8 @@ __device__ int32_t draw(const double* weights, const int32_t* ids, int64_t count
   if (count == 0 || !(weights[0] > 0)) return -1;
   double total = 0;
   int64_t kept = 0;
-  for (; kept < count && (kept == 0 || (weights[kept] > 0 && !(weights[kept] < params.min_p))); ++kept) total += weights[kept];
+  for (; kept < count && (kept == 0 || (weights[kept] > 0 && !(weights[kept] < params.min_p))); ++kept)
+    total += weights[kept];
   double nucleus = 0;
   int64_t used = 0;
   while (used < kept && (used == 0 || nucleus < params.top_p * total)) nucleus += weights[used++];
