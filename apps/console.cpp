@@ -38,6 +38,7 @@ void log_warning(const std::string& message) {
 }
 
 int report_failure(const Error& error, bool json) {
+  std::string text;
   if (json) {
     JsonObject details;
     details.set("kind", to_string(error.kind()));
@@ -46,10 +47,11 @@ int report_failure(const Error& error, bool json) {
     set_or_null(details, "expected", error.context().expected);
     set_or_null(details, "found", error.context().found);
     details.set("message", error.message());
-    fmt::print(stderr, "{}\n", JsonObject().set("error", details).text());
+    text = JsonObject().set("error", details).text() + "\n";
   } else {
-    fmt::print(stderr, "error: {}\n", error.what());
+    text = std::string("error: ") + error.what() + "\n";
   }
+  std::fwrite(text.data(), 1, text.size(), stderr);  // where nobody listens, the exit code still tells
   return error.kind() == ErrorKind::kUsage ? 2 : 1;
 }
 

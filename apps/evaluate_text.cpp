@@ -1,5 +1,10 @@
 #include "evaluate_text.h"
 
+#include <cmath>
+#include <string>
+
+#include "base/error.h"
+
 namespace tercet {
 
 TextScore score_windows(std::span<Model* const> models, const StepSize& size,
@@ -24,8 +29,17 @@ TextScore score_windows(std::span<Model* const> models, const StepSize& size,
       }
     });
     for (const double loss : losses) sum += loss;
+    double kl = 0;
     if (models.size() > 1) {
-      for (const PositionComparison& comparison : comparisons) score.divergence.add(comparison);
+      for (const PositionComparison& comparison : comparisons) {
+        kl += comparison.kl;
+        score.divergence.add(comparison);
+      }
+    }
+    if (!std::isfinite(sum + kl)) {
+      throw Error(ErrorKind::kCheckpoint, "logits are not finite; the weights of a model are damaged",
+                  {.expected = "finite logits",
+                   .found = "NaN or infinity in window " + std::to_string(logits.window)});
     }
     if (logits.position + logits.rows < length) return;
     score.tokens += length;

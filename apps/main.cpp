@@ -44,16 +44,26 @@ void add_model(CLI::App& app, std::string& model) {
 
 void add_sampling(CLI::App& app, SamplingOptions& options) {
   const CLI::Range share(0.0, 1.0);
+  const CLI::Validator finite(
+      [](const std::string& text) {
+        return text.find_first_of("nN") == std::string::npos ? "" : "must be a finite number";
+      },
+      "");
   app.add_option("--temperature", options.temperature, "0: the most likely token")
+      ->check(finite)
       ->check(CLI::Range(0.0, 100.0));
   app.add_option("--top-k", options.top_k, "only the K most likely tokens, 0: all")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--top-p", options.top_p, "only the most likely tokens that sum to this share")
+      ->check(finite)
       ->check(share);
   app.add_option("--min-p", options.min_p, "only tokens with this share of the largest probability")
+      ->check(finite)
       ->check(share);
-  app.add_option("--presence-penalty", options.presence_penalty, "taken from logits of tokens already made");
+  app.add_option("--presence-penalty", options.presence_penalty, "taken from logits of tokens already made")
+      ->check(finite);
   app.add_option("--repetition-penalty", options.repetition_penalty, "divides logits of tokens already seen")
+      ->check(finite)
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", options.seed, "of the random numbers");
 }

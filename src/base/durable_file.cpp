@@ -13,9 +13,24 @@
 
 namespace tercet {
 
+namespace {
+
+/// The file that `path` leads to. Renaming would put a regular file in the place of a device or a link.
+std::string regular_target(const std::string& path) {
+  std::error_code ignored;
+  const std::filesystem::path target = std::filesystem::weakly_canonical(path, ignored);
+  if (std::filesystem::exists(target, ignored) && !std::filesystem::is_regular_file(target, ignored)) {
+    throw Error(ErrorKind::kIo, "only a regular file can be written whole or not at all; choose another",
+                {.file = path, .expected = "a regular file, or none", .found = "a folder or device"});
+  }
+  return target.empty() ? path : target.string();
+}
+
+}  // namespace
+
 DurableFile::DurableFile(const std::string& path)
-    : path_(path),
-      temporary_(path + ".tmp"),
+    : path_(regular_target(path)),
+      temporary_(path_ + "." + std::to_string(::getpid()) + ".tmp"),
       fd_(::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
   if (fd_ < 0) fail("the file cannot be created");
 }

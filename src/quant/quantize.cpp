@@ -49,6 +49,24 @@ bool wants_calibration(const std::vector<std::vector<MatrixPlan>>& plan) {
   return false;
 }
 
+/// Integers that are kept are packed anew, and the container has fp16 scales.
+void check_kept(const Checkpoint& source, const std::vector<std::vector<MatrixPlan>>& plan) {
+  for (const FoundTensor& found : kept_integers(source, plan)) {
+    const auto scales =
+        std::find_if(found.stored.begin(), found.stored.end(),
+                     [](const StoredTensor* stored) { return stored->name.ends_with(".scales"); });
+    if ((*scales)->dtype == DType::kF16) continue;
+    throw Error(
+        ErrorKind::kUsage,
+        "a matrix that the source has quantized would be kept, but its scales cannot; quantize it too, or "
+        "start from the original model",
+        {.file = std::string((*scales)->file),
+         .tensor = (*scales)->name,
+         .expected = "F16",
+         .found = std::string(name_of((*scales)->dtype))});
+  }
+}
+
 void check_windows(const CalibrationData& calibration, const ModelConfig& config) {
   for (const auto* windows : {&calibration.windows, &calibration.audit_windows}) {
     for (const std::vector<int32_t>& window : *windows) {
@@ -78,6 +96,8 @@ class Run {
         recipe_(Recipe::parse(options.recipe)),
         plan_(plan_matrices(source, options, recipe_)) {
     check_options(options);
+    check_destination(source.folder(), destination, options.overwrite);
+    check_kept(source, plan_);
     check_windows(calibration, source.config());
     if (calibration.windows.empty() && wants_calibration(plan_)) {
       throw Error(ErrorKind::kUsage, "gptq needs calibration text; give --calibration FILE",
@@ -190,10 +210,16 @@ QuantizeReport quantize(Backend& backend, const Checkpoint& source, const std::s
                         const QuantizeOptions& options, const CalibrationData& calibration,
                         const QuantizeCallback& progress) {
   return_freed_memory();
+  std::string folder = destination;
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   try {
-    return Run(backend, source, destination, options, calibration, progress).execute();
+    return Run(backend, source, folder, options, calibration, progress).execute();
   } catch (const std::filesystem::filesystem_error& error) {
     throw Error(ErrorKind::kIo, error.code().message(), {.file = error.path1().string()});
+  } catch (const json::exception& error) {
+    throw Error(ErrorKind::kCheckpoint,
+                std::string("a record of an earlier run is damaged; remove it: ") + error.what(),
+                {.file = folder});
   }
 }
 

@@ -1,6 +1,7 @@
 #include "quant/staging.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/durable_file.h"
 #include "base/error.h"
 #include "checkpoint/strict_json.h"
 
@@ -22,22 +24,6 @@ using json = nlohmann::ordered_json;
 constexpr int64_t kMaxJsonBytes = 1'000'000'000;
 constexpr const char* kRunFile = "/run.json";
 
-[[noreturn]] void fail_io(const std::string& what, const std::string& path, int error) {
-  throw Error(ErrorKind::kIo, what + ": " + std::strerror(error), {.file = path});
-}
-
-void write_all(int fd, const std::string& text, const std::string& path) {
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t count = ::write(fd, text.data() + done, text.size() - done);
-    if (count < 0) {
-      const int error = errno;
-      ::close(fd);
-      fail_io("the file cannot be written", path, error);
-    }
-    done += static_cast<size_t>(count);
-  }
-}
-
 json read_json(const std::string& path) {
   return parse_strict_json(read_text_file(path, kMaxJsonBytes), path);
 }
@@ -45,24 +31,51 @@ json read_json(const std::string& path) {
 /// Exchanges two folders in one step, or, where the file system cannot, in two.
 void replace_folder(const std::string& from, const std::string& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return;
-  if (errno != EINVAL && errno != ENOSYS)
-    fail_io("the output cannot take the destination's place", to, errno);
+  if (errno != EINVAL && errno != ENOSYS) {
+    throw Error(ErrorKind::kIo,
+                std::string("the output cannot take the destination's place: ") + std::strerror(errno),
+                {.file = to});
+  }
   const std::string aside = from + ".replaced";
   fs::rename(to, aside);
   fs::rename(from, to);
 }
 
+/// Whether a staging folder holds only what a run leaves that was stopped before its first file.
+bool is_hardly_begun(const std::string& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    const bool empty_output = name == "output" && fs::is_directory(entry) && fs::is_empty(entry);
+    if (!empty_output && !name.starts_with("run.json")) return false;
+  }
+  return true;
+}
+
+bool lies_in(const fs::path& inner, const fs::path& outer) {
+  return std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end()).first == outer.end();
+}
+
 }  // namespace
 
-void write_text_file(const std::string& path, const std::string& text) {
-  const std::string temporary = path + ".part";
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd < 0) fail_io("the file cannot be created", temporary, errno);
-  write_all(fd, text, temporary);
-  const bool stored = ::fsync(fd) == 0;
-  if (::close(fd) != 0 || !stored || std::rename(temporary.c_str(), path.c_str()) != 0) {
-    fail_io("the file cannot be written", path, errno);
+void check_destination(const std::string& source, const std::string& destination, bool overwrite) {
+  const fs::path from = fs::weakly_canonical(source);
+  const fs::path to = fs::weakly_canonical(destination);
+  if (destination.empty() || lies_in(from, to) || lies_in(to, from)) {
+    throw Error(ErrorKind::kUsage, "the destination must lie apart from the source; choose another",
+                {.file = destination, .expected = "a folder outside " + source, .found = to.string()});
   }
+  if (!overwrite || !fs::exists(to)) return;
+  const bool replaceable = fs::is_directory(to) && (fs::is_empty(to) || fs::exists(to / "config.json"));
+  if (!replaceable) {
+    throw Error(ErrorKind::kUsage, "--overwrite replaces model folders only; choose another destination",
+                {.file = destination, .expected = "a folder with config.json", .found = "something else"});
+  }
+}
+
+void write_text_file(const std::string& path, const std::string& text) {
+  DurableFile file(path);
+  file.write(text);
+  file.commit();
 }
 
 std::string differences(const json& earlier, const json& now) {
@@ -86,6 +99,7 @@ Staging::Staging(const std::string& destination, const json& run, const Quantize
     throw Error(ErrorKind::kUsage, "the destination exists; choose another or give --overwrite",
                 {.file = destination, .expected = "no such folder", .found = "one"});
   }
+  lock();
   const bool started = fs::exists(folder_ + kRunFile);
   if (started && options.resume) {
     const std::string changed = differences(read_json(folder_ + kRunFile), run);
@@ -99,9 +113,31 @@ Staging::Staging(const std::string& destination, const json& run, const Quantize
                 "an unfinished run is in the way; give --resume to continue it or --overwrite to start again",
                 {.file = folder_, .expected = "no such folder", .found = "an unfinished run"});
   }
-  fs::remove_all(folder_);
+  if (!started && !is_hardly_begun(folder_)) {
+    throw Error(
+        ErrorKind::kUsage, "the staging folder holds something else; move it away",
+        {.file = folder_, .expected = "no such folder, or an unfinished run", .found = "other files"});
+  }
+  // run.json stays until the new one replaces it: stopped in between, this is still an unfinished run.
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {
+    if (entry.path().filename() != "run.json") fs::remove_all(entry);
+  }
   fs::create_directories(output_);
   write_text_file(folder_ + kRunFile, run.dump(1));
+}
+
+void Staging::lock() {
+  fs::create_directories(folder_);
+  const int descriptor = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw Error(ErrorKind::kIo, std::strerror(errno), {.file = folder_});
+  lock_ = {new int(descriptor), [](int* held) {
+             ::close(*held);
+             delete held;
+           }};
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
+  throw Error(ErrorKind::kUsage,
+              "another process is quantizing to this destination; wait for it, or choose another",
+              {.file = folder_, .expected = "a folder that no process works in", .found = "a lock"});
 }
 
 std::string Staging::part_path(int64_t part) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -11,13 +12,18 @@ namespace tercet {
 /// Writes a text file whole or not at all, and onto the disk before returning. Throws Error(kIo).
 void write_text_file(const std::string& path, const std::string& text);
 
+/// Refuses a destination that would destroy something: the source itself or a folder in or around it, or,
+/// with `overwrite`, anything but an empty folder or a model folder. Throws Error(kUsage).
+void check_destination(const std::string& source, const std::string& destination, bool overwrite);
+
 /// The folder `destination`.staging in which a run keeps what it has finished: `run.json` says what the run
-/// is, `part-N.json` that part N is done, and `output` becomes `destination` at the end.
+/// is, `part-N.json` that part N is done, and `output` becomes `destination` at the end. Only one
+/// process at a time works in it: it holds a lock on the folder for as long as it lives.
 class Staging {
  public:
   /// Starts afresh or takes up what an earlier run left. `run` describes everything that the output depends
-  /// on. Throws Error(kUsage) if the destination or the staging folder is in the way, or if the earlier run's
-  /// description differs: the message names the entries.
+  /// on. Throws Error(kUsage) if the destination or the staging folder is in the way, if another process
+  /// works in it, or if the earlier run's description differs: the message names the entries.
   Staging(const std::string& destination, const nlohmann::ordered_json& run, const QuantizeOptions& options);
 
   const std::string& output() const { return output_; }
@@ -30,10 +36,12 @@ class Staging {
 
  private:
   std::string part_path(int64_t part) const;
+  void lock();
 
   std::string destination_;
   std::string folder_;
   std::string output_;
+  std::shared_ptr<int> lock_;  // descriptor of the locked folder
 };
 
 /// The entries in which two descriptions differ, by their paths: "options.bits (4, now 3)".
