@@ -153,7 +153,12 @@ TEST_P(Golden, GreedySequences) {
   std::ifstream file(folder_ + "/golden/greedy.json");
   if (!file || GetParam().outliers) GTEST_SKIP() << "greedy.json is for nano and mini as they are";
   constexpr int32_t kImEnd = 8180;
-  for (const nlohmann::json& entry : nlohmann::json::parse(file)) {
+  // The scalar reference takes a minute for all of mini's: one prompt in four there, all of them everywhere
+  // else.
+  const size_t stride = GetParam().backend.name == "ref" && GetParam().model == "mini" ? 4 : 1;
+  const nlohmann::json entries = nlohmann::json::parse(file);
+  for (size_t i = 0; i < entries.size(); i += stride) {
+    const nlohmann::json& entry = entries[i];
     const auto expected = entry.at("out").get<std::vector<int32_t>>();
     EXPECT_EQ(runner_->greedy(entry.at("ids").get<std::vector<int32_t>>(),
                               static_cast<int64_t>(expected.size()), kImEnd),
