@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "base/durable_file.h"
 #include "base/error.h"
@@ -49,6 +50,15 @@ bool is_hardly_begun(const std::string& folder) {
     if (!empty_output && !name.starts_with("run.json")) return false;
   }
   return true;
+}
+
+/// What DurableFile leaves of a file that was being written when the process was killed.
+void remove_temporaries(const std::string& folder) {
+  std::vector<fs::path> left;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() == ".tmp") left.push_back(entry.path());
+  }
+  for (const fs::path& path : left) fs::remove(path);
 }
 
 bool lies_in(const fs::path& inner, const fs::path& outer) {
@@ -103,7 +113,11 @@ Staging::Staging(const std::string& destination, const json& run, const Quantize
   const bool started = fs::exists(folder_ + kRunFile);
   if (started && options.resume) {
     const std::string changed = differences(read_json(folder_ + kRunFile), run);
-    if (changed.empty()) return;
+    if (changed.empty()) {
+      fs::create_directories(output_);
+      remove_temporaries(output_);
+      return;
+    }
     throw Error(ErrorKind::kUsage,
                 "the run to be resumed was started differently; give the same options or remove its folder",
                 {.file = folder_, .expected = "the same run", .found = changed});

@@ -1,6 +1,7 @@
 #include "quant/quantize.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstring>
@@ -27,8 +28,9 @@ constexpr const char* kFewExperts = R"({"-:.*experts\\.([2-9]|1[0-9])\\.": {}})"
 class QuantizeTest : public ::testing::Test {
  protected:
   QuantizeTest() {
-    folder_ = fs::path(::testing::TempDir()) /
-              (std::string("quantize_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    folder_ =
+        fs::path(::testing::TempDir()) / ("quantize_" + std::to_string(::getpid()) + "_" +
+                                          ::testing::UnitTest::GetInstance()->current_test_info()->name());
     fs::remove_all(folder_);
     fs::create_directories(folder_);
     SplitMix64 random(1);
@@ -227,6 +229,7 @@ TEST_F(QuantizeTest, InterruptedAndResumedGivesTheSameBytes) {
   }
 }
 
+/// A file that is not whole, and what a killed process was writing.
 TEST_F(QuantizeTest, ADamagedPartIsMadeAnew) {
   options_.method = QuantizeMethod::kRtn;
   data_ = {};
@@ -237,6 +240,7 @@ TEST_F(QuantizeTest, ADamagedPartIsMadeAnew) {
                      if (progress.done == 3) throw Stop();
                    }),
                Stop);
+  std::ofstream(path("cut.staging/output/model-00003-of-00005.safetensors.1.tmp")) << "cut short";
   fs::resize_file(path("cut.staging/output/model-00002-of-00005.safetensors"), 1000);
   options_.resume = true;
   run("cut");
