@@ -7,6 +7,7 @@
 #include "bandwidth.h"
 #include "base/error.h"
 #include "base/random.h"
+#include "base/sha256.h"
 #include "console.h"
 #include "files.h"
 #include "loaded_model.h"

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "checkpoint/safetensors_writer.h"
 #include "console.h"
 #include "files.h"

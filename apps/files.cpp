@@ -1,7 +1,6 @@
 #include "files.h"
 
 #include <fmt/format.h>
-#include <openssl/sha.h>
 #include <unistd.h>
 
 #include <array>
@@ -51,14 +50,6 @@ std::vector<int32_t> parse_ids(std::string_view text, int64_t limit) {
     if (at >= text.size()) break;
   }
   return ids;
-}
-
-std::string sha256(std::span<const std::byte> bytes) {
-  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
-  SHA256(reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size(), digest.data());
-  std::string text;
-  for (const unsigned char byte : digest) text += fmt::format("{:02x}", byte);
-  return text;
 }
 
 }  // namespace tercet

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,11 +13,5 @@ std::string read_standard_input();
 
 /// "1,2,3", separated by commas or white space, each in [0, limit). Throws Error(kUsage).
 std::vector<int32_t> parse_ids(std::string_view text, int64_t limit);
-
-/// Lower-case hexadecimal SHA-256.
-std::string sha256(std::span<const std::byte> bytes);
-inline std::string sha256(std::string_view text) {
-  return sha256(std::as_bytes(std::span(text)));
-}
 
 }  // namespace tercet

@@ -10,11 +10,11 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "base/thread_pool.h"
 #include "quant/audit.h"
 #include "quant/output_files.h"
 #include "quant/records.h"
-#include "quant/sha256.h"
 #include "quant/shards.h"
 #include "quant/staging.h"
 
@@ -93,7 +93,7 @@ class Run {
         options_(options),
         calibration_(calibration),
         progress_(progress),
-        recipe_(Recipe::parse(options.recipe)),
+        recipe_(Recipe::parse(options.recipe, options.recipe_file)),
         plan_(plan_matrices(source, options, recipe_)) {
     check_options(options);
     check_destination(source.folder(), destination, options.overwrite);

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/sha256.h"
 #include "checkpoint/strict_json.h"
-#include "quant/sha256.h"
 
 namespace tercet {
 namespace {
@@ -37,6 +37,17 @@ json source_hashes(const Checkpoint& source) {
     hashes[fs::path(file.path()).filename()] = sha256_of_file(file.path());
   }
   return hashes;
+}
+
+/// Of token windows, each led by its length, as little-endian 32-bit integers.
+std::string sha256_of_windows(const std::vector<std::vector<int32_t>>& windows) {
+  Sha256 hash;
+  for (const std::vector<int32_t>& window : windows) {
+    const int32_t length = static_cast<int32_t>(window.size());
+    hash.add(std::as_bytes(std::span(&length, 1)));
+    hash.add(std::as_bytes(std::span(window)));
+  }
+  return hash.hex();
 }
 
 json to_json(const MatrixResult& result) {
