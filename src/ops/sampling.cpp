@@ -15,21 +15,22 @@ void repeat_penalty(float& logit, float penalty) {
   logit = logit > 0 ? logit / penalty : logit * penalty;
 }
 
-void apply_penalties(const SamplingRow& row, std::span<float> logits) {
-  std::vector<int32_t> made(row.generated.begin(), row.generated.end());
-  std::vector<int32_t> seen(made);
-  seen.insert(seen.end(), row.prompt.begin(), row.prompt.end());
-  for (std::vector<int32_t>* ids : {&made, &seen}) {
-    std::sort(ids->begin(), ids->end());
-    ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
+/// Calls change(logit) once for each of the different ids.
+template <class Change>
+void for_each_of(std::vector<int32_t>& ids, std::span<float> logits, const Change& change) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  for (const int32_t id : ids) {
+    if (id >= 0 && id < static_cast<int64_t>(logits.size())) change(logits[static_cast<size_t>(id)]);
   }
-  const auto inside = [&](int32_t id) { return id >= 0 && id < static_cast<int64_t>(logits.size()); };
-  for (const int32_t id : seen) {
-    if (inside(id)) repeat_penalty(logits[static_cast<size_t>(id)], row.params.repetition_penalty);
-  }
-  for (const int32_t id : made) {
-    if (inside(id)) logits[static_cast<size_t>(id)] -= row.params.presence_penalty;
-  }
+}
+
+void apply_penalties(const SamplingRow& row, std::span<float> logits, std::vector<int32_t>& ids) {
+  ids.assign(row.generated.begin(), row.generated.end());
+  ids.insert(ids.end(), row.prompt.begin(), row.prompt.end());
+  for_each_of(ids, logits, [&](float& logit) { repeat_penalty(logit, row.params.repetition_penalty); });
+  ids.assign(row.generated.begin(), row.generated.end());
+  for_each_of(ids, logits, [&](float& logit) { logit -= row.params.presence_penalty; });
 }
 
 int32_t largest(std::span<const float> logits) {
@@ -45,8 +46,8 @@ int32_t largest(std::span<const float> logits) {
 }
 
 /// Ids in falling order of logit (ties to the lower id), as many as top_k keeps.
-std::vector<int32_t> candidates(std::span<const float> logits, int64_t top_k) {
-  std::vector<int32_t> ids;
+void find_candidates(std::span<const float> logits, int64_t top_k, std::vector<int32_t>& ids) {
+  ids.clear();
   for (size_t i = 0; i < logits.size(); ++i) {
     if (logits[i] > kNever) ids.push_back(static_cast<int32_t>(i));
   }
@@ -58,15 +59,17 @@ std::vector<int32_t> candidates(std::span<const float> logits, int64_t top_k) {
   const size_t keep = top_k > 0 ? std::min(ids.size(), static_cast<size_t>(top_k)) : ids.size();
   std::partial_sort(ids.begin(), ids.begin() + static_cast<int64_t>(keep), ids.end(), before);
   ids.resize(keep);
-  return ids;
 }
 
-int32_t draw(std::span<const float> logits, const SamplingRow& row) {
+int32_t draw(const SamplingRow& row, SamplingScratch& scratch) {
   const SamplingParams& params = row.params;
-  const std::vector<int32_t> ids = candidates(logits, params.top_k);
+  const std::vector<float>& logits = scratch.logits;
+  const std::vector<int32_t>& ids = scratch.ids;
+  find_candidates(logits, params.top_k, scratch.ids);
   if (ids.empty()) return -1;
   const float top = logits[static_cast<size_t>(ids[0])];
-  std::vector<double> weight(ids.size());
+  std::vector<double>& weight = scratch.weights;
+  weight.resize(ids.size());
   double total = 0;
   size_t kept = 0;
   for (; kept < ids.size(); ++kept) {
@@ -94,17 +97,17 @@ double uniform(uint64_t seed, uint64_t counter) {
 }
 
 int32_t sample_row(std::span<const float> logits, const SamplingRow& row, int64_t real_vocab,
-                   std::vector<float>& scratch) {
+                   SamplingScratch& scratch) {
   const size_t real =
       real_vocab > 0 ? std::min(logits.size(), static_cast<size_t>(real_vocab)) : logits.size();
-  scratch.assign(logits.begin(), logits.begin() + static_cast<int64_t>(real));
-  for (float& value : scratch) {
+  scratch.logits.assign(logits.begin(), logits.begin() + static_cast<int64_t>(real));
+  for (float& value : scratch.logits) {
     if (!std::isfinite(value)) value = kNever;
   }
   if (row.params.repetition_penalty != 1.0F || row.params.presence_penalty != 0.0F)
-    apply_penalties(row, scratch);
-  if (row.params.temperature <= 0.0F) return largest(scratch);
-  return draw(scratch, row);
+    apply_penalties(row, scratch.logits, scratch.ids);
+  if (row.params.temperature <= 0.0F) return largest(scratch.logits);
+  return draw(row, scratch);
 }
 
 }  // namespace tercet

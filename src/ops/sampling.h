@@ -37,9 +37,22 @@ struct SamplingBatch {
 /// A uniform number in [0, 1) from (seed, counter): the same on every machine, backend and batch.
 double uniform(uint64_t seed, uint64_t counter);
 
+/// What drawing from a row of logits needs; kept from row to row, it grows to its largest use and stays.
+struct SamplingScratch {
+  std::vector<float> logits;
+  std::vector<int32_t> ids;
+  std::vector<double> weights;
+
+  void reserve(int64_t vocab) {
+    logits.reserve(static_cast<size_t>(vocab));
+    ids.reserve(static_cast<size_t>(vocab));
+    weights.reserve(static_cast<size_t>(vocab));
+  }
+};
+
 /// The rule itself, on one row of `logits` [vocab] in host memory; `scratch` is overwritten. Every backend
 /// must agree with it. A NaN among the logits is never chosen; a row without a finite logit gives -1.
 int32_t sample_row(std::span<const float> logits, const SamplingRow& row, int64_t real_vocab,
-                   std::vector<float>& scratch);
+                   SamplingScratch& scratch);
 
 }  // namespace tercet

@@ -149,7 +149,7 @@ void RefBackend::do_gather_rows(const TensorView& x, const TensorView& rows, Ten
 }
 
 void RefBackend::do_sample(const TensorView& logits, const SamplingBatch& batch, TensorView token) {
-  std::vector<float> scratch;
+  SamplingScratch scratch;
   for (int64_t i = 0; i < logits.rows; ++i) {
     const std::span<const float> row(logits.f32() + i * logits.cols, static_cast<size_t>(logits.cols));
     token.i32()[i] = sample_row(row, batch.rows[static_cast<size_t>(i)], batch.real_vocab, scratch);

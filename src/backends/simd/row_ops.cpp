@@ -87,8 +87,8 @@ void SimdBackend::do_router_topk(const TensorView& logits, TensorView index, Ten
 void SimdBackend::do_sample(const TensorView& logits, const SamplingBatch& batch, TensorView token) {
   for_rows(logits.rows, logits.cols, [&](int64_t i, int thread) {
     const std::span<const float> row(logits.f32() + i * logits.cols, static_cast<size_t>(logits.cols));
-    token.i32()[i] =
-        sample_row(row, batch.rows[static_cast<size_t>(i)], batch.real_vocab, thread_scratch(thread).logits);
+    token.i32()[i] = sample_row(row, batch.rows[static_cast<size_t>(i)], batch.real_vocab,
+                                thread_scratch(thread).sampling);
   });
 }
 

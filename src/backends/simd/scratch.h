@@ -15,7 +15,7 @@ struct ThreadScratch {
   std::vector<int8_t> codes;
   std::vector<float> scales;
   std::vector<int32_t> sums;
-  std::vector<float> logits;
+  SamplingScratch sampling;
 };
 
 /// Inputs of products, in tiles, for a planned number of rows and columns.

@@ -85,7 +85,7 @@ void SimdBackend::plan(const StepLimits& limits) {
     thread.codes.resize(static_cast<size_t>(depth + kLanes));
     thread.scales.resize(static_cast<size_t>(depth));
     thread.sums.resize(static_cast<size_t>(depth));
-    thread.logits.reserve(static_cast<size_t>(limits.vocab));
+    thread.sampling.reserve(limits.vocab);
   }
   const int64_t slots = limits.rows * limits.top_k;
   const int64_t rows = std::max({limits.rows, limits.logit_rows, slots});
