@@ -25,7 +25,8 @@ std::vector<int32_t> prompt_ids(const GenerateOptions& options, const Checkpoint
   } else if (!options.ids.empty()) {
     ids = parse_ids(options.ids, checkpoint.config().vocab_size);
   } else {
-    ids = tokenizer.encode(ChatTemplate::load(options.model).render(read_file(options.messages), true));
+    ids = tokenizer.encode(
+        ChatTemplate::load(options.model).render(read_file(options.messages), true, options.messages));
   }
   if (ids.empty()) throw Error(ErrorKind::kUsage, "the prompt is empty: there is nothing to continue");
   return ids;

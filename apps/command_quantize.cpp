@@ -4,8 +4,10 @@
 
 #include "backends.h"
 #include "base/error.h"
+#include "base/sha256.h"
 #include "console.h"
 #include "files.h"
+#include "interrupt.h"
 #include "loaded_model.h"
 #include "quant/quantize.h"
 #include "text/windows.h"
@@ -23,7 +25,10 @@ QuantizeOptions quantize_options(const QuantizeCommandOptions& options) {
   quantize.corrected_target = !options.no_corrected_target;
   quantize.fallback_threshold = parse_fallback_threshold(options.fallback_threshold);
   quantize.threads = options.common.threads;
-  if (!options.recipe.empty()) quantize.recipe = read_file(options.recipe);
+  if (!options.recipe.empty()) {
+    quantize.recipe = read_file(options.recipe);
+    quantize.recipe_file = options.recipe;
+  }
   check_options(quantize);
   return quantize;
 }
@@ -82,6 +87,9 @@ int run_quantize(const QuantizeCommandOptions& options) {
   const auto backend = open_backend(exact);
   log_info(fmt::format("{} with {}, {} windows, on {}", options.source, options.method,
                        calibration.windows.size(), backend->description()));
+  const Error stopped(ErrorKind::kIo, "stopped by a signal; the same command with --resume goes on",
+                      {.file = options.destination + ".staging"});
+  say_when_stopped(failure_text(stopped, options.common.json));
   std::unique_ptr<Progress> bar;
   const QuantizeReport result =
       quantize(*backend, *source, options.destination, quantize_as, calibration,

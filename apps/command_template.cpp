@@ -7,7 +7,8 @@ namespace tercet {
 
 int run_template(const TemplateOptions& options) {
   const ChatTemplate chat_template = ChatTemplate::load(options.model);
-  const std::string text = chat_template.render(read_file(options.messages), !options.no_generation_prompt);
+  const std::string text =
+      chat_template.render(read_file(options.messages), !options.no_generation_prompt, options.messages);
   print(options.common.json ? JsonObject().set("text", text).text() + "\n" : text);
   return 0;
 }

@@ -37,8 +37,7 @@ void log_warning(const std::string& message) {
   spdlog::warn("{}", message);
 }
 
-int report_failure(const Error& error, bool json) {
-  std::string text;
+std::string failure_text(const Error& error, bool json) {
   if (json) {
     JsonObject details;
     details.set("kind", to_string(error.kind()));
@@ -47,10 +46,13 @@ int report_failure(const Error& error, bool json) {
     set_or_null(details, "expected", error.context().expected);
     set_or_null(details, "found", error.context().found);
     details.set("message", error.message());
-    text = JsonObject().set("error", details).text() + "\n";
-  } else {
-    text = std::string("error: ") + error.what() + "\n";
+    return JsonObject().set("error", details).text() + "\n";
   }
+  return std::string("error: ") + error.what() + "\n";
+}
+
+int report_failure(const Error& error, bool json) {
+  const std::string text = failure_text(error, json);
   std::fwrite(text.data(), 1, text.size(), stderr);  // where nobody listens, the exit code still tells
   return error.kind() == ErrorKind::kUsage ? 2 : 1;
 }

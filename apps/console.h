@@ -14,8 +14,10 @@ void start_log(bool quiet);
 void log_info(const std::string& message);
 void log_warning(const std::string& message);
 
-/// Prints a failure on standard error, with `json` as one line `{"error": {...}}`, and returns the exit code:
-/// 2 for wrong usage, else 1.
+/// What a failure prints: a sentence, or with `json` the line `{"error": {...}}`.
+std::string failure_text(const Error& error, bool json);
+
+/// Prints a failure on standard error and returns the exit code: 2 for wrong usage, else 1.
 int report_failure(const Error& error, bool json);
 
 /// Writes to standard output at once. Throws Error(kIo) if it cannot.

@@ -45,8 +45,8 @@ Task read_task(std::string_view line, const std::string& place, const ChatTempla
   }
   task.code = score == "code";
   const jinja::Value none = jinja::Value::none();
-  task.prompt = tokenizer.encode(
-      chat_template.render(conversation_json(*messages, tools == nullptr ? none : *tools, thinks), true));
+  task.prompt = tokenizer.encode(chat_template.render(
+      conversation_json(*messages, tools == nullptr ? none : *tools, thinks), true, place));
   return task;
 }
 

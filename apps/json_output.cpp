@@ -35,6 +35,27 @@ std::string scalar(const Value& value) {
   return jinja::dump_json(value, {}, budget);
 }
 
+std::vector<std::string> row_of(const jinja::Dict& dict, bool heads) {
+  std::vector<std::string> row;
+  for (const auto& [key, value] : dict.items()) row.push_back(heads ? key.as_string() : scalar(value));
+  return row;
+}
+
+/// Objects of the same keys, one a line below a line of the keys, aligned.
+void append_table(const jinja::Value& objects, const std::string& indent, std::string& out) {
+  std::vector<std::vector<std::string>> rows = {row_of(objects.items()[0].as_dict(), true)};
+  for (const Value& item : objects.items()) rows.push_back(row_of(item.as_dict(), false));
+  std::vector<size_t> widths(rows[0].size());
+  for (const auto& row : rows) {
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    out += fmt::format("{}{:<{}}", indent, row[0], widths[0]);
+    for (size_t i = 1; i < row.size(); ++i) out += fmt::format("  {:>{}}", row[i], widths[i]);
+    out += "\n";
+  }
+}
+
 void append_lines(const jinja::Dict& dict, const std::string& indent, std::string& out) {
   size_t width = 0;
   for (const auto& [key, value] : dict.items()) width = std::max(width, key.as_string().size());
@@ -45,13 +66,7 @@ void append_lines(const jinja::Dict& dict, const std::string& indent, std::strin
       append_lines(value.as_dict(), indent + "  ", out);
     } else if (objects) {
       out += indent + key.as_string() + "\n";
-      for (const Value& item : value.items()) {
-        out += indent + "  ";
-        for (const auto& [name, field] : item.as_dict().items()) {
-          out += fmt::format("{} {}  ", name.as_string(), scalar(field));
-        }
-        out += "\n";
-      }
+      append_table(value, indent + "  ", out);
     } else {
       out += fmt::format("{}{:<{}}  {}\n", indent, key.as_string(), width, scalar(value));
     }

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <functional>
-#include <iostream>
+#include <sstream>
 
 #include "completion.h"
 #include "console.h"
@@ -27,11 +28,26 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, int64_t& value,
   return app.add_option(name, value, description)->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
 }
 
+/// The parser wraps what is negative or too large for 64 bits.
+template <class T>
+void add_seed(CLI::App& app, T& seed, const std::string& description) {
+  const CLI::Validator fits(
+      [](const std::string& text) {
+        uint64_t value = 0;
+        const auto [end, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+        return status == std::errc() && end == text.data() + text.size()
+                   ? ""
+                   : "must be a whole number below 2^64";
+      },
+      "");
+  app.add_option("--seed", seed, description)->check(fits)->capture_default_str();
+}
+
 void add_common(CLI::App& app, CommonOptions& options) {
   app.add_flag("--json", options.json, "one JSON object on standard output, nothing else there");
   app.add_flag("--quiet", options.quiet, "no progress, no notes");
   app.add_option("--threads", options.threads, "threads of the CPU, 0: all cores")
-      ->check(CLI::Range(0, 4096));
+      ->check(CLI::Range(0, 1024));
   add_choice(app, "--backend", options.backend, {"ref", "simd", "cuda"},
              "what computes; default: the fastest there is");
   app.add_option("--device", options.device, "cpu, cuda, cuda:N or auto")->type_name("DEVICE");
@@ -65,7 +81,7 @@ void add_sampling(CLI::App& app, SamplingOptions& options) {
   app.add_option("--repetition-penalty", options.repetition_penalty, "divides logits of tokens already seen")
       ->check(finite)
       ->check(CLI::PositiveNumber);
-  app.add_option("--seed", options.seed, "of the random numbers");
+  add_seed(app, options.seed, "of the random numbers");
 }
 
 /// Owns what the parser writes to, and the command that was chosen.
@@ -89,7 +105,10 @@ class CommandLine {
     try {
       app_.parse(argc, argv);
     } catch (const CLI::CallForHelp& help) {
-      return app_.exit(help);
+      std::ostringstream text;
+      app_.exit(help, text, text);
+      print(text.str());
+      return 0;
     } catch (const CLI::ParseError& error) {
       throw Error(ErrorKind::kUsage, std::string(error.what()) + "; see --help");
     }
@@ -141,7 +160,7 @@ class CommandLine {
     add_count(app, "--samples", quantize_.samples, "windows of the text")->capture_default_str();
     add_count(app, "--sequence-length", quantize_.sequence_length, "tokens of a window")
         ->capture_default_str();
-    app.add_option("--seed", quantize_.seed, "chooses the windows")->capture_default_str();
+    add_seed(app, quantize_.seed, "chooses the windows");
     app.add_option("--recipe", quantize_.recipe, "rules by module name (JSON)")->type_name("FILE");
     app.add_flag("--all-linears", to.all_linears, "quantize the head too");
     app.add_flag("--scale-search", to.scale_search, "rtn: search the scale of each group");
@@ -153,7 +172,7 @@ class CommandLine {
         ->check(CLI::Range(0, 16))
         ->capture_default_str();
     app.add_option("--damp", to.damp, "added to the Hessian's diagonal, as a share of its mean")
-        ->check(CLI::Range(0.0, 1.0))
+        ->check(CLI::Range(1e-9, 1.0))
         ->capture_default_str();
     app.add_option("--fallback-threshold", quantize_.fallback_threshold,
                    "fewest tokens of a matrix: 0.5% or a count")
@@ -314,7 +333,10 @@ int main(int argc, char** argv) {
   } catch (const tercet::Error& error) {
     return tercet::report_failure(error, json);
   } catch (const std::bad_alloc&) {
-    return tercet::report_failure({tercet::ErrorKind::kInternal, "out of memory"}, json);
+    return tercet::report_failure(
+        {tercet::ErrorKind::kDevice,
+         "there is not enough memory for this; ask for a shorter context or less at once"},
+        json);
   } catch (const std::exception& error) {
     return tercet::report_failure({tercet::ErrorKind::kInternal, error.what()}, json);
   }

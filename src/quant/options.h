@@ -40,6 +40,7 @@ struct QuantizeOptions {
   bool gptq_v1 = false;      // zeros stored minus one
   std::string recipe;        // text of a recipe file (JSON), or empty
 
+  std::string recipe_file = "the recipe";  // what errors call it
   bool resume = false;
   bool overwrite = false;
   int threads = 0;  // of the solver; 0: all cores

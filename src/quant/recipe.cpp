@@ -9,11 +9,9 @@
 namespace tercet {
 namespace {
 
-constexpr const char* kWhere = "recipe";
-
 [[noreturn]] void refuse(const std::string& rule, const std::string& expected, const std::string& found) {
   throw Error(ErrorKind::kUsage, "the recipe's rule '" + cut(rule) + "' is not valid; correct it",
-              {.file = kWhere, .expected = expected, .found = found});
+              {.expected = expected, .found = found});
 }
 
 int64_t integer(const std::string& rule, const std::string& key, const StrictJson& value,
@@ -31,7 +29,7 @@ int64_t integer(const std::string& rule, const std::string& key, const StrictJso
 RecipeRule read_rule(const std::string& key, const StrictJson& values) {
   if (!values.is_object()) refuse(key, "an object of settings", shown(values));
   const bool prefixed = key.starts_with("-:") || key.starts_with("+:");
-  RecipeRule rule{Pattern(prefixed ? key.substr(2) : key, kWhere), key.starts_with("-:"), {}, {}, {}};
+  RecipeRule rule{Pattern(prefixed ? key.substr(2) : key, {}), key.starts_with("-:"), {}, {}, {}};
   for (const auto& [name, value] : values.items()) {
     if (rule.keep) refuse(key, "no settings in a rule that keeps modules", name);
     if (name == "bits") {
@@ -49,16 +47,18 @@ RecipeRule read_rule(const std::string& key, const StrictJson& values) {
 
 }  // namespace
 
-Recipe Recipe::parse(const std::string& text) {
+Recipe Recipe::parse(const std::string& text, const std::string& file) {
   Recipe recipe;
   if (text.empty()) return recipe;
   try {
-    const StrictJson rules = parse_strict_json(text, kWhere);
+    const StrictJson rules = parse_strict_json(text, file);
     for (const auto& [key, values] : rules.items()) {
       recipe.rules_.push_back(read_rule(key, values));
     }
   } catch (const Error& error) {
-    throw Error(ErrorKind::kUsage, error.message(), error.context());
+    ErrorContext context = error.context();
+    context.file = file;
+    throw Error(ErrorKind::kUsage, error.message(), context);
   }
   return recipe;
 }

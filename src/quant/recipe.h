@@ -31,8 +31,8 @@ struct RecipeRule {
 class Recipe {
  public:
   /// Reads the text of a recipe file; empty text has no rules. Throws Error(kUsage) that says what is wrong
-  /// in it.
-  static Recipe parse(const std::string& text);
+  /// in `file`.
+  static Recipe parse(const std::string& text, const std::string& file);
 
   /// The settings of a module that gets `settings` unless a rule says otherwise; nothing if it is kept. With
   /// `by_rule_only` a module that no rule names is kept.

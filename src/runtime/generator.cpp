@@ -133,8 +133,7 @@ std::vector<int32_t> Generator::sample(const std::vector<Active*>& drawing, cons
   std::vector<int32_t> drawn(drawing.size());
   model_.backend().download(drawn.data(), token.data, token.bytes());
   if (std::any_of(drawn.begin(), drawn.end(), [](int32_t id) { return id < 0; })) {
-    throw Error(ErrorKind::kInternal,
-                "the model's logits are not finite: its weights are damaged, or this is a fault");
+    throw Error(ErrorKind::kCheckpoint, "the model's logits are not finite: its weights are damaged");
   }
   return drawn;
 }

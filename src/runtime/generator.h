@@ -36,8 +36,8 @@ struct Reply {
 
 /// Continues prompts in ragged batches: decoding sequences give a row each to a step, prompts fill the rest
 /// of it, and the next request takes a finished one's place. A reply depends on its own request alone, to the
-/// bit. One caller, one run at a time; model and pool must outlive it. Throws Error(kInternal) where a row of
-/// logits holds no finite value.
+/// bit. One caller, one run at a time; model and pool must outlive it. Throws Error(kCheckpoint) where a row
+/// of logits holds no finite value.
 class Generator {
  public:
   /// `size` is what the model was planned for; ids from `real_vocab` on are never drawn (0: all are real).

@@ -102,14 +102,15 @@ const NamedTemplate& chosen(const std::vector<NamedTemplate>& templates, bool wi
 }
 
 /// The variables of one rendering.
-Dict variables_of(const Dict& tokens, const Dict& conversation, bool add_generation_prompt) {
+Dict variables_of(const Dict& tokens, const Dict& conversation, bool add_generation_prompt,
+                  const std::string& name) {
   if (conversation.find("messages") == nullptr) {
-    throw Error(ErrorKind::kUsage, "the conversation has no \"messages\"; give a JSON object that has them");
+    throw Error(ErrorKind::kUsage, "no \"messages\" in it; give a JSON object that has them", {.file = name});
   }
   Dict variables = tokens;
   variables.set("tools", Value::none());
   variables.set("documents", Value::none());
-  for (const auto& [name, value] : conversation.items()) variables.set(name.as_string(), value);
+  for (const auto& [key, value] : conversation.items()) variables.set(key.as_string(), value);
   variables.set("add_generation_prompt", Value(add_generation_prompt));
   return variables;
 }
@@ -166,13 +167,13 @@ ChatTemplate ChatTemplate::parse(std::string source, std::string name) {
   return ChatTemplate(std::move(content));
 }
 
-std::string ChatTemplate::render(std::string_view conversation_json, bool add_generation_prompt) const {
-  const Value conversation = jinja::parse_json(conversation_json, "the conversation");
+std::string ChatTemplate::render(std::string_view conversation_json, bool add_generation_prompt,
+                                 const std::string& name) const {
+  const Value conversation = jinja::parse_json(conversation_json, name);
   if (!conversation.is_dict()) {
-    throw Error(ErrorKind::kUsage, "the conversation is not a JSON object",
-                {.found = conversation.type_name()});
+    throw Error(ErrorKind::kUsage, "not a JSON object", {.file = name, .found = conversation.type_name()});
   }
-  const Dict variables = variables_of(content_->tokens, conversation.as_dict(), add_generation_prompt);
+  const Dict variables = variables_of(content_->tokens, conversation.as_dict(), add_generation_prompt, name);
   const Value* tools = variables.find("tools");
   return rendered(chosen(content_->templates, !tools->is_none()), variables);
 }

@@ -22,9 +22,10 @@ class ChatTemplate {
   static ChatTemplate parse(std::string source, std::string name);
 
   /// The text of a conversation: a JSON object with `messages`, and optionally `tools`, `documents` and any
-  /// other variable (`enable_thinking` ...). Fails with tercet::Error (kUsage); after the template's
-  /// raise_exception(text) the message is exactly that text.
-  std::string render(std::string_view conversation_json, bool add_generation_prompt) const;
+  /// other variable (`enable_thinking` ...). `name` is what errors call it. Fails with tercet::Error
+  /// (kUsage); after the template's raise_exception(text) the message is exactly that text.
+  std::string render(std::string_view conversation_json, bool add_generation_prompt,
+                     const std::string& name = "the conversation") const;
 
  private:
   struct Content;

@@ -12,7 +12,8 @@ constexpr const char* kDown = "model.language_model.layers.1.mlp.experts.5.down_
 TEST(Recipe, FirstMatchingRuleDecidesButKeepingComesFirst) {
   const Recipe recipe =
       Recipe::parse(R"({"+:.*down_proj": {"bits": 3, "group_size": 64}, "+:.*experts": {"bits": 2},
-                                          ".*q_proj": {"method": "rtn"}, "-:.*layers\\.0\\.": {}})");
+                                          ".*q_proj": {"method": "rtn"}, "-:.*layers\\.0\\.": {}})",
+                    "rules.json");
   const MatrixSettings defaults{QuantizeMethod::kGptq, 4, 128};
   const auto down = recipe.decide(kDown, defaults, false);
   EXPECT_EQ(down->bits, 3);
@@ -24,14 +25,14 @@ TEST(Recipe, FirstMatchingRuleDecidesButKeepingComesFirst) {
 }
 
 TEST(Recipe, PatternsMeetTheStartOfTheName) {
-  const Recipe recipe = Recipe::parse(R"({"-:mlp": {}, "-:model.*up_proj": {}})");
+  const Recipe recipe = Recipe::parse(R"({"-:mlp": {}, "-:model.*up_proj": {}})", "rules.json");
   EXPECT_TRUE(recipe.decide(kDown, {}, false));
   EXPECT_FALSE(recipe.decide("model.layers.0.mlp.up_proj", {}, false));
 }
 
 TEST(Recipe, TheHeadIsQuantizedByARuleThatNamesIt) {
-  EXPECT_FALSE(Recipe::parse("").decide("lm_head", {}, true));
-  EXPECT_EQ(Recipe::parse(R"({"lm_head": {"bits": 8}})").decide("lm_head", {}, true)->bits, 8);
+  EXPECT_FALSE(Recipe::parse("", "rules.json").decide("lm_head", {}, true));
+  EXPECT_EQ(Recipe::parse(R"({"lm_head": {"bits": 8}})", "rules.json").decide("lm_head", {}, true)->bits, 8);
 }
 
 TEST(Recipe, MistakesAreUsageErrors) {
@@ -40,10 +41,11 @@ TEST(Recipe, MistakesAreUsageErrors) {
         R"({"a": {"method": "awq"}})", R"({"a": {"sym": true}})", R"({"-:a": {"bits": 4}})",
         R"({"a": {"bits": 4.0}})", R"({"a": {"bits": "4"}})"}) {
     try {
-      Recipe::parse(text);
+      Recipe::parse(text, "rules.json");
       ADD_FAILURE() << text;
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::kUsage) << text;
+      EXPECT_EQ(error.context().file, "rules.json") << text;
     }
   }
 }

@@ -1,0 +1,143 @@
+"""What goes wrong when the program is used: nothing is destroyed, and the reason is said. Only the standard library.
+Usage: faults_test.py PROGRAM SOURCE_FOLDER"""
+import fcntl
+import json
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+
+from program import NANO, PROGRAM, Folder, failure, main, report, run
+
+RTN = ["--method", "rtn"]
+
+
+def content(folder):
+    """Every file of a folder by name, the log's clock blanked."""
+    files = {path.name: path.read_bytes() for path in pathlib.Path(folder).iterdir()}
+    log = files["quant_log.csv"].decode().splitlines()
+    column = log[0].split(",").index("time")
+    files["quant_log.csv"] = [line.split(",")[:column] + line.split(",")[column + 1:] for line in log]
+    return files
+
+
+class Destinations(Folder):
+    def quantize(self, *more, code):
+        return failure("quantize", NANO, self.file("out"), *RTN, *more, code=code)
+
+    def test_one_process_at_a_time(self):
+        os.mkdir(self.file("out.staging"))
+        held = os.open(self.file("out.staging"), os.O_RDONLY)
+        self.addCleanup(os.close, held)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        self.assertIn("another process", self.quantize("--resume", "--overwrite", code=2)["message"])
+
+    def test_foreign_folders_stay(self):
+        for folder in ("out.staging", "out"):
+            os.mkdir(self.file(folder))
+            precious = self.file(f"{folder}/precious", "text")
+            self.assertIn(folder, self.quantize("--overwrite", code=2)["file"])
+            self.assertEqual(pathlib.Path(precious).read_text(), "text")
+            shutil.rmtree(self.file(folder))
+
+    def test_the_source_is_never_the_destination(self):
+        source = self.file("model")
+        shutil.copytree(NANO, source)
+        os.symlink(source, self.file("link"))
+        for destination in (source, source + "/", source + "/in", self.file("link"), self.folder.name):
+            with self.subTest(destination=destination):
+                error = failure("quantize", source, destination, *RTN, "--overwrite", code=2)
+                self.assertIn("apart from the source", error["message"])
+        self.assertEqual(sorted(os.listdir(source)), sorted(os.listdir(NANO)))
+
+    def test_a_slash_at_the_end_changes_nothing(self):
+        run("quantize", NANO + "/", self.file("out") + "/", *RTN)
+        self.assertEqual(os.listdir(self.folder.name), ["out"])
+
+    def test_a_stopped_run_says_how_to_go_on(self):
+        options = ["--method", "gptq", "--samples", "16", "--sequence-length", "256", "--calibration",
+                   str(pathlib.Path(NANO) / "../../data/calibration.txt")]
+        for number, name in ((signal.SIGINT, "a"), (signal.SIGTERM, "b")):
+            process = subprocess.Popen([PROGRAM, "quantize", NANO, self.file(name), *options, "--json"], text=True,
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            while not os.path.exists(self.file(f"{name}.staging/part-0.json")) and process.poll() is None:
+                pass
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out), (-number, ""))
+            self.assertIn("--resume", json.loads(err.splitlines()[-1])["error"]["message"])
+            run("quantize", NANO, self.file(name), *options, "--resume")
+        self.assertEqual(content(self.file("a")), content(self.file("b")))
+
+    def test_only_regular_files_are_written(self):
+        os.mkfifo(self.file("pipe"))
+        os.mkdir(self.file("folder"))
+        for name in ("pipe", "folder"):
+            error = failure("logits", NANO, "--ids", "1,2", "--out", self.file(name), code=1)
+            self.assertEqual((error["kind"], error["file"]), ("io", self.file(name)))
+        self.assertEqual(sorted(os.listdir(self.folder.name)), ["folder", "pipe"])
+
+
+class Values(Folder):
+    def test_numbers_out_of_range(self):
+        for option, values in (("--temperature", ("nan", "inf", "-1")), ("--top-p", ("nan", "-0.1", "1.1")),
+                               ("--min-p", ("nan", "2")), ("--presence-penalty", ("nan", "inf")),
+                               ("--repetition-penalty", ("nan", "inf", "0", "-1")), ("--top-k", ("-1",)),
+                               ("--seed", ("-1", "18446744073709551616", "1x", "")), ("--threads", ("-1", "100000"))):
+            for value in values:
+                with self.subTest(option=option, value=value):
+                    error = failure("generate", NANO, "--prompt", "a", f"{option}={value}", code=2)
+                    self.assertIn(option, error["message"])
+        self.assertIn("--damp", failure("quantize", NANO, self.file("out"), "--damp", "0", code=2)["message"])
+        report("generate", NANO, "--prompt", "a", "--max-tokens", "1", "--seed", "18446744073709551615")
+
+    def test_files_that_are_wrong_are_named(self):
+        bad = self.file("bad.json", "{")
+        empty = self.file("empty.json", "{}")
+        for file in (bad, empty):
+            for command in ("template", "generate"):
+                self.assertEqual(failure(command, NANO, "--messages", file, code=2)["file"], file)
+        rules = self.file("rules.json", '{"a": {"bits": 5}}')
+        for file in (bad, rules):
+            self.assertEqual(failure("quantize", NANO, self.file("out"), *RTN, "--recipe", file, code=2)["file"], file)
+        self.assertEqual(os.listdir(self.folder.name).count("out"), 0)
+
+    def test_damaged_weights(self):
+        model = pathlib.Path(self.file("model"))
+        shutil.copytree(NANO, model)
+        name = "model.language_model.norm.weight"
+        shard = model / json.loads((model / "model.safetensors.index.json").read_text())["weight_map"][name]
+        data = bytearray(shard.read_bytes())
+        length = struct.unpack("<Q", data[:8])[0]
+        begin, end = json.loads(data[8:8 + length])[name]["data_offsets"]
+        data[8 + length + begin:8 + length + end] = b"\xff" * (end - begin)
+        shard.chmod(0o644)
+        shard.write_bytes(data)
+        text = self.file("t", "The cat sat on the mat and looked at the dog. " * 20)
+        for arguments in (["generate", model, "--prompt", "a"], ["eval", model, "--text", text, "--context", "32"],
+                          ["eval", NANO, "--reference", model, "--text", text, "--context", "32"]):
+            error = failure(*arguments, code=1)
+            self.assertEqual(error["kind"], "checkpoint")
+            self.assertIn("not finite", error["message"])
+
+
+class Streams(Folder):
+    def shell(self, line):
+        done = subprocess.run(["bash", "-c", line, PROGRAM, NANO], capture_output=True, text=True, timeout=60)
+        return done.returncode
+
+    def test_output_that_cannot_be_written(self):
+        for arguments in ("--help", "--version", '"inspect" "$1"', '"inspect" "$1" --json', "eval --help"):
+            with self.subTest(arguments=arguments):
+                self.assertEqual(self.shell(f'"$0" {arguments} > /dev/full'), 1)
+
+    def test_nobody_listens(self):
+        self.assertEqual(self.shell('"$0" inspect "$1" 2>&-'), 0)
+        self.assertEqual(self.shell('"$0" inspect nothing 2>&-'), 1)
+        self.assertEqual(self.shell('"$0" frobnicate 2>/dev/full'), 2)
+
+
+if __name__ == "__main__":
+    main()
