@@ -22,6 +22,16 @@ void relax() {
 #endif
 }
 
+/// Spins for about a microsecond; whether `done(value)`.
+template <class Done>
+bool spin(const std::atomic<uint32_t>& value, const Done& done) {
+  for (int i = 0; i < 64; ++i) {
+    if (done(value.load(std::memory_order_acquire))) return true;
+    relax();
+  }
+  return false;
+}
+
 /// Waits until `done(value)`: first spinning, since the next loop usually
 /// starts within microseconds, then asleep.
 template <class Done>
@@ -29,10 +39,7 @@ void wait_until(std::atomic<uint32_t>& value, const Done& done) {
   constexpr auto kSpin = std::chrono::microseconds(40);
   const auto start = std::chrono::steady_clock::now();
   do {
-    for (int i = 0; i < 64; ++i) {
-      if (done(value.load(std::memory_order_acquire))) return;
-      relax();
-    }
+    if (spin(value, done)) return;
   } while (std::chrono::steady_clock::now() - start < kSpin);
   for (uint32_t seen = value.load(std::memory_order_acquire); !done(seen);
        seen = value.load(std::memory_order_acquire)) {
@@ -45,6 +52,7 @@ void wait_until(std::atomic<uint32_t>& value, const Done& done) {
 ThreadPool::ThreadPool(int threads) : threads_(threads == 0 ? available_processors() : threads) {
   TERCET_CHECK_LE(1, threads_);
   failures_.resize(static_cast<size_t>(threads_));
+  claims_ = std::vector<Claim>(static_cast<size_t>(threads_));
   workers_.reserve(static_cast<size_t>(threads_ - 1));
   for (int t = 1; t < threads_; ++t) workers_.emplace_back([this, t] { work(t); });
 }
@@ -65,10 +73,18 @@ void ThreadPool::run(int64_t items, Call call, const void* context) {
   context_ = context;
   items_ = items;
   pending_.store(static_cast<uint32_t>(threads_ - 1), std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
+  const uint32_t loop = generation_.fetch_add(1, std::memory_order_release) + 1;
   generation_.notify_all();
   run_share(0);
-  wait_until(pending_, [](uint32_t left) { return left == 0; });
+  const auto finished = [](uint32_t left) { return left == 0; };
+  if (!spin(pending_, finished)) {
+    for (int t = 1; t < threads_; ++t) {
+      if (!claim(t, loop)) continue;
+      run_share(t);
+      pending_.fetch_sub(1, std::memory_order_acq_rel);
+    }
+    wait_until(pending_, finished);
+  }
   running_ = false;
   std::exception_ptr first;
   for (std::exception_ptr& failure : failures_) {
@@ -76,6 +92,14 @@ void ThreadPool::run(int64_t items, Call call, const void* context) {
     failure = nullptr;
   }
   if (first) std::rethrow_exception(first);
+}
+
+/// Whether the share of `loop` is now the caller's to do. A thread that comes late, to a share that is done
+/// and perhaps to a loop that is over, gets nothing.
+bool ThreadPool::claim(int thread, uint32_t loop) {
+  uint32_t before = loop - 1;
+  return claims_[static_cast<size_t>(thread)].loop.compare_exchange_strong(before, loop,
+                                                                           std::memory_order_acq_rel);
 }
 
 void ThreadPool::run_share(int thread) {
@@ -90,9 +114,11 @@ void ThreadPool::run_share(int thread) {
 }
 
 void ThreadPool::work(int thread) {
-  for (uint32_t done = 0;; ++done) {
-    wait_until(generation_, [done](uint32_t generation) { return generation != done; });
+  for (uint32_t loop = 0;;) {
+    wait_until(generation_, [loop](uint32_t generation) { return generation != loop; });
+    loop = generation_.load(std::memory_order_acquire);
     if (stopping_) return;
+    if (!claim(thread, loop)) continue;
     run_share(thread);
     if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) pending_.notify_one();
   }

@@ -8,10 +8,11 @@
 
 namespace tercet {
 
-/// A fixed set of threads that share loops. The assignment of work is a function of the item count and the
+/// A fixed set of threads that share loops. A loop is cut into one share a thread by the item count and the
 /// thread count alone, so that each thread meets the same data again and runs repeat to the bit. A thread
 /// without work spins for some tens of microseconds before it sleeps: loops that follow each other closely
-/// cost no wake-ups. One caller at a time, and no loop inside a loop.
+/// cost no wake-ups. A share that its thread has not begun when the caller is done with its own, because
+/// other programs hold the processor, is done by the caller. One caller at a time, and no loop inside a loop.
 class ThreadPool {
  public:
   /// `threads` in all, the caller's among them; 0: as many as the processors this process may run on.
@@ -29,8 +30,8 @@ class ThreadPool {
   }
 
   /// Calls fn(begin, end, thread) once for each thread whose run of 0 ... items - 1 is not empty, with thread
-  /// in [0, threads()), and returns when all have returned. Rethrows the exception of the lowest thread that
-  /// threw.
+  /// in [0, threads()), and returns when all have returned. No two calls with one `thread` overlap. Rethrows
+  /// the exception of the lowest thread that threw.
   template <class Fn>
   void parallel_for(int64_t items, const Fn& fn) {
     run(
@@ -45,19 +46,25 @@ class ThreadPool {
   using Call = void (*)(const void* context, int64_t begin, int64_t end, int thread);
 
   void run(int64_t items, Call call, const void* context);
+  bool claim(int thread, uint32_t loop);
   void run_share(int thread);
   void work(int thread);
 
   int threads_;
   std::vector<std::thread> workers_;
-  std::vector<std::exception_ptr> failures_;  // one a thread
+  std::vector<std::exception_ptr> failures_;  // one a share
   Call call_ = nullptr;                       // the loop that runs, published by generation_
   const void* context_ = nullptr;
   int64_t items_ = 0;
   bool running_ = false;
   bool stopping_ = false;
+
+  struct alignas(64) Claim {
+    std::atomic<uint32_t> loop{0};  // the last loop whose share someone has begun
+  };
+  std::vector<Claim> claims_;                        // one a share
   alignas(64) std::atomic<uint32_t> generation_{0};  // counts loops
-  alignas(64) std::atomic<uint32_t> pending_{0};     // workers that have not finished the loop
+  alignas(64) std::atomic<uint32_t> pending_{0};     // shares but the caller's that are not finished
 };
 
 }  // namespace tercet

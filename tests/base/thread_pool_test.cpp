@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <chrono>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 
 namespace tercet {
 namespace {
@@ -51,6 +53,35 @@ TEST(ThreadPool, WakesAfterSleep) {
     pool.parallel_for(10, [&](int64_t begin, int64_t end, int) { sum += end - begin; });
     EXPECT_EQ(sum, 10);
   }
+}
+
+TEST(ThreadPool, TheCallerDoesTheShareOfAThreadThatComesLate) {
+  ThreadPool pool(2);
+  const std::thread::id caller = std::this_thread::get_id();
+  int late = 0;
+  for (int round = 0; round < 100; ++round) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the other thread falls asleep
+    pool.parallel_for(2, [&](int64_t, int64_t, int thread) {
+      if (thread == 1) late += std::this_thread::get_id() == caller ? 1 : 0;
+    });
+  }
+  EXPECT_GT(late, 0);
+}
+
+TEST(ThreadPool, NoShareIsDoneTwiceWithMoreThreadsThanProcessors) {
+  constexpr int kThreads = 16;
+  ThreadPool pool(kThreads);
+  std::array<std::atomic<int>, kThreads> inside{};
+  int64_t sum[kThreads] = {};
+  for (int round = 0; round < 3000; ++round) {
+    pool.parallel_for(100, [&](int64_t begin, int64_t end, int thread) {
+      const size_t t = static_cast<size_t>(thread);
+      EXPECT_EQ(inside[t].fetch_add(1), 0);
+      sum[t] += end - begin;
+      inside[t].fetch_sub(1);
+    });
+  }
+  EXPECT_EQ(std::accumulate(std::begin(sum), std::end(sum), int64_t{0}), 300000);
 }
 
 TEST(ThreadPool, RethrowsTheLowestThreadsExceptionAndGoesOn) {
