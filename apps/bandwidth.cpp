@@ -4,8 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include "base/stopwatch.h"
 #include "base/thread_pool.h"
-#include "console.h"
 
 namespace tercet {
 namespace {

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/sha256.h"
+#include "base/stopwatch.h"
 #include "console.h"
 #include "files.h"
 #include "loaded_model.h"

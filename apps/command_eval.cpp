@@ -7,6 +7,7 @@
 
 #include "backends.h"
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "console.h"
 #include "evaluate_tasks.h"
 #include "evaluate_text.h"

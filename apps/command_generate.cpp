@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "console.h"
 #include "files.h"
 #include "generation_config.h"

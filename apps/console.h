@@ -44,15 +44,4 @@ class Progress {
   std::chrono::steady_clock::time_point drawn_{};
 };
 
-/// Seconds since it was made.
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
-
 }  // namespace tercet

@@ -4,6 +4,7 @@
 
 #include "backends.h"
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "console.h"
 
 namespace tercet {

@@ -1,10 +1,10 @@
 #include "quant/group_solver.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "base/error.h"
+#include "base/stopwatch.h"
 #include "quant/solver.h"
 
 namespace tercet {
@@ -14,16 +14,6 @@ constexpr int64_t kRowBlock = 64;  // rows in work at a time: bounds the memory 
 
 /// Runs fn(begin, end) over items, perhaps on several threads.
 using ForEach = std::function<void(int64_t items, const std::function<void(int64_t, int64_t)>&)>;
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 std::vector<float> read_rows(const CanonicalMatrix& matrix, int64_t first, int64_t rows,
                              const std::string& name) {

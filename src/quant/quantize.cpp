@@ -3,7 +3,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/sha256.h"
+#include "base/stopwatch.h"
 #include "base/thread_pool.h"
 #include "quant/audit.h"
 #include "quant/output_files.h"
@@ -118,19 +118,16 @@ class Run {
       std::filesystem::remove_all(destination_ + ".staging");
     }
     QuantizeReport report = report_on(destination_);
-    report.seconds = seconds();
+    report.seconds = watch_.seconds();
     report.peak_memory_bytes = peak_memory_bytes();
     return report;
   }
 
  private:
   int64_t layers() const { return source_.config().layer_count(); }
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
 
   void tell(const std::string& part, int64_t done) {
-    if (progress_) progress_({part, done, layers() + 2, matrices_, seconds()});
+    if (progress_) progress_({part, done, layers() + 2, matrices_, watch_.seconds()});
   }
 
   void quantize_parts(const Staging& staging) {
@@ -199,7 +196,7 @@ class Run {
   const QuantizeCallback& progress_;
   Recipe recipe_;
   std::vector<std::vector<MatrixPlan>> plan_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Stopwatch watch_;
   std::vector<LayerQuantizer::Part> parts_;
   int64_t matrices_ = 0;
 };

@@ -6,6 +6,7 @@
 
 #include "base/sha256.h"
 #include "checkpoint/strict_json.h"
+#include "quant/staging.h"
 
 namespace tercet {
 namespace {
@@ -13,7 +14,6 @@ namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
-constexpr int64_t kMaxJsonBytes = 1'000'000'000;
 constexpr const char* kAuditName = "quant_audit.json";
 constexpr const char* kLogName = "quant_log.csv";
 
@@ -90,11 +90,6 @@ json describe_divergence(const Divergence& divergence) {
       {"kl", {{"mean", kl.mean}, {"median", kl.median}, {"p99", kl.p99}, {"p999", kl.p999}, {"max", kl.max}}},
       {"top1", divergence.top1()},
       {"top5", divergence.top5()}};
-}
-
-json read_audit(const std::string& folder) {
-  const std::string path = folder + "/" + kAuditName;
-  return parse_strict_json(read_text_file(path, kMaxJsonBytes), path);
 }
 
 /// Bits as the command-line contract counts them.
@@ -182,11 +177,11 @@ std::string audit_text(const json& run, const std::vector<LayerQuantizer::Part>&
 }
 
 bool is_output_of(const std::string& folder, const json& run) {
-  return fs::exists(folder + "/" + kAuditName) && read_audit(folder)["run"] == run;
+  return fs::exists(folder + "/" + kAuditName) && read_record(folder + "/" + kAuditName)["run"] == run;
 }
 
 QuantizeReport report_on(const std::string& folder) {
-  const json audit = read_audit(folder);
+  const json audit = read_record(folder + "/" + kAuditName);
   QuantizeReport report;
   report.output = folder;
   report.method = audit.at("run").at("options").at("method");

@@ -22,12 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using json = nlohmann::ordered_json;
 
-constexpr int64_t kMaxJsonBytes = 1'000'000'000;
 constexpr const char* kRunFile = "/run.json";
-
-json read_json(const std::string& path) {
-  return parse_strict_json(read_text_file(path, kMaxJsonBytes), path);
-}
 
 /// Exchanges two folders in one step, or, where the file system cannot, in two.
 void replace_folder(const std::string& from, const std::string& to) {
@@ -82,6 +77,11 @@ void check_destination(const std::string& source, const std::string& destination
   }
 }
 
+json read_record(const std::string& path) {
+  constexpr int64_t kMaxBytes = 1'000'000'000;
+  return parse_strict_json(read_text_file(path, kMaxBytes), path);
+}
+
 void write_text_file(const std::string& path, const std::string& text) {
   DurableFile file(path);
   file.write(text);
@@ -112,7 +112,7 @@ Staging::Staging(const std::string& destination, const json& run, const Quantize
   lock();
   const bool started = fs::exists(folder_ + kRunFile);
   if (started && options.resume) {
-    const std::string changed = differences(read_json(folder_ + kRunFile), run);
+    const std::string changed = differences(read_record(folder_ + kRunFile), run);
     if (changed.empty()) {
       fs::create_directories(output_);
       remove_temporaries(output_);
@@ -160,7 +160,7 @@ std::string Staging::part_path(int64_t part) const {
 
 std::optional<json> Staging::finished(int64_t part) const {
   if (!fs::exists(part_path(part))) return std::nullopt;
-  return read_json(part_path(part));
+  return read_record(part_path(part));
 }
 
 void Staging::finish(int64_t part, const json& description) const {

@@ -9,6 +9,9 @@
 
 namespace tercet {
 
+/// A JSON file that a run has written. Throws Error(kIo) or Error(kCheckpoint).
+nlohmann::ordered_json read_record(const std::string& path);
+
 /// Writes a text file whole or not at all, and onto the disk before returning. Throws Error(kIo).
 void write_text_file(const std::string& path, const std::string& text);
 

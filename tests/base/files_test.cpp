@@ -8,6 +8,7 @@
 #include "base/durable_file.h"
 #include "base/error.h"
 #include "base/mapped_file.h"
+#include "base/sha256.h"
 
 namespace tercet {
 namespace {
@@ -35,6 +36,16 @@ class Files : public ::testing::Test {
 
   std::string folder_;
 };
+
+TEST_F(Files, HashesAreSha256) {
+  EXPECT_EQ(sha256(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");  // FIPS 180-2, B.1
+  const std::string path = folder_ + "/long";
+  write(path, std::string(3'000'000, 'x'));  // more than a piece; by Python's hashlib
+  EXPECT_EQ(sha256_of_file(path), "e55b8bdf621ddaa8f462c74745db9680d3bb7536a9cf854f8d6668b34a287890");
+  EXPECT_THROW(sha256_of_file(folder_ + "/none"), Error);
+}
 
 TEST_F(Files, ADurableFileAppearsWholeOrNotAtAll) {
   const std::string path = folder_ + "/a";

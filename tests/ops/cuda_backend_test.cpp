@@ -55,17 +55,15 @@ class SmallModel {
   static constexpr int64_t kExperts = 4;
 
   explicit SmallModel(Backend& backend) : backend_(backend), memory_(backend) {
-    StepLimits limits;
-    limits.rows = 80;
-    limits.sequences = 2;
-    limits.pages = 8;
-    limits.logit_rows = 4;
-    limits.widest = 64;
-    limits.top_k = 2;
-    limits.experts = kExperts;
-    limits.expert_width = 24;
-    limits.vocab = 100;
-    backend.plan(limits);
+    backend.plan({.rows = 80,
+                  .sequences = 2,
+                  .pages = 8,
+                  .logit_rows = 4,
+                  .widest = 64,
+                  .top_k = 2,
+                  .experts = kExperts,
+                  .expert_width = 24,
+                  .vocab = 100});
     shape_.attention_layers = 1;
     shape_.kv_heads = 2;
     shape_.head_dim = 16;

@@ -21,17 +21,15 @@ class Elementwise : public ::testing::TestWithParam<BackendCase> {
     tested_ = open_backend(GetParam());
     reference_ = open_backend({"ref", true});
     for (Backend* backend : {tested_.get(), reference_.get()}) {
-      StepLimits limits;
-      limits.rows = 64;
-      limits.sequences = 8;
-      limits.pages = 64;
-      limits.logit_rows = 64;
-      limits.widest = 1024;
-      limits.top_k = 8;
-      limits.experts = 64;
-      limits.expert_width = 64;
-      limits.vocab = 1024;
-      backend->plan(limits);
+      backend->plan({.rows = 64,
+                     .sequences = 8,
+                     .pages = 64,
+                     .logit_rows = 64,
+                     .widest = 1024,
+                     .top_k = 8,
+                     .experts = 64,
+                     .expert_width = 64,
+                     .vocab = 1024});
     }
   }
 

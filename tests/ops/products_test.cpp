@@ -25,17 +25,15 @@ class Products : public ::testing::TestWithParam<BackendCase> {
     tested_ = open_backend(GetParam());
     reference_ = open_backend({"ref", GetParam().exact});
     for (Backend* backend : {tested_.get(), reference_.get()}) {
-      StepLimits limits;
-      limits.rows = 32;
-      limits.sequences = 4;
-      limits.pages = 16;
-      limits.logit_rows = 32;
-      limits.widest = 512;
-      limits.top_k = 4;
-      limits.experts = 8;
-      limits.expert_width = 96;
-      limits.vocab = 512;
-      backend->plan(limits);
+      backend->plan({.rows = 32,
+                     .sequences = 4,
+                     .pages = 16,
+                     .logit_rows = 32,
+                     .widest = 512,
+                     .top_k = 4,
+                     .experts = 8,
+                     .expert_width = 96,
+                     .vocab = 512});
     }
   }
 
