@@ -247,10 +247,12 @@ TEST_P(Products, MoeFfn) {
   for (const int64_t rows : {1, 5, 32}) {
     ExpertStacks experts;
     for (int64_t e = 0; e < kExperts; ++e) {
-      const int bits = e % 2 == 0 ? 4 : 3;  // a recipe may give experts different bits
-      experts.gate.emplace_back(random_quantized(random_, bits, kWidth, kHidden, 64, false, false));
-      experts.up.emplace_back(random_quantized(random_, bits, kWidth, kHidden, 64, false, false));
-      experts.down.emplace_back(random_quantized(random_, 4, kHidden, kWidth, 32, true, false));
+      const int bits = e % 2 == 0 ? 4 : 3;  // a recipe may give experts different bits and groups
+      const int64_t group = std::array{64, 32, 128}[static_cast<size_t>(e % 3)];
+      experts.gate.emplace_back(random_quantized(random_, bits, kWidth, kHidden, group, false, false));
+      experts.up.emplace_back(random_quantized(random_, bits, kWidth, kHidden, group, false, false));
+      experts.down.emplace_back(
+          random_quantized(random_, 4, kHidden, kWidth, e % 2 == 0 ? 32 : 96, true, false));
     }
     const HostMatrix x = random_matrix(random_, rows, kHidden);
     const HostMatrix weight = random_matrix(random_, rows, 3);

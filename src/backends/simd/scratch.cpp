@@ -25,10 +25,12 @@ Activations ActivationScratch::view(const Matrix& matrix, int64_t first, int64_t
   TERCET_CHECK_LE(first + rows, rows_);
   TERCET_CHECK_LE(x.depth, depth_);
   const int64_t groups = x.group > 0 ? (x.depth + x.group - 1) / x.group : 0;
-  x.values = static_cast<const float*>(values_.get()) + first * x.depth;
-  x.codes = static_cast<const int8_t*>(codes_.get()) + first * x.depth;
-  x.scales = static_cast<const float*>(scales_.get()) + first * groups;
-  x.sums = static_cast<const int32_t*>(sums_.get()) + first * groups;
+  TERCET_CHECK_LE(groups, depth_ / kBlock);
+  // Where rows begin must not depend on the matrix: experts of one stack may differ in their groups.
+  x.values = static_cast<const float*>(values_.get()) + first * depth_;
+  x.codes = static_cast<const int8_t*>(codes_.get()) + first * depth_;
+  x.scales = static_cast<const float*>(scales_.get()) + first * (depth_ / kBlock);
+  x.sums = static_cast<const int32_t*>(sums_.get()) + first * (depth_ / kBlock);
   return x;
 }
 
