@@ -11,7 +11,7 @@ namespace {
 
 using json = StrictJson;
 
-constexpr size_t kMaxRules = 4096;
+constexpr size_t kMaxRules = 65536;  // kept integers have one each
 constexpr int64_t kMaxGroup = 1 << 20;
 
 class Reader {

@@ -45,7 +45,7 @@ class TreeBuilder final : public nlohmann::json_sax<Json> {
 
   bool parse_error(size_t position, const std::string&, const Json::exception& error) override {
     throw Error(
-        ErrorKind::kCheckpoint, "the file is not valid JSON; fetch it again",
+        ErrorKind::kCheckpoint, "the file is not valid JSON; correct it or fetch it again",
         {.file = file_,
          .expected = "valid JSON",
          .found = "an error at byte " + std::to_string(position) + " (" + cut(error.what(), 200) + ")"});

@@ -60,6 +60,12 @@ std::vector<float> correction_of(const Eigen::LLT<Matrix>& reversed, const Float
 
 }  // namespace
 
+bool is_finite(const InputStatistics& statistics) {
+  const auto finite = [](float value) { return std::isfinite(value); };
+  return std::all_of(statistics.squares.begin(), statistics.squares.end(), finite) &&
+         std::all_of(statistics.cross.begin(), statistics.cross.end(), finite);
+}
+
 Curvature factor(InputStatistics statistics, double damp, std::string* failure) {
   const int64_t width = statistics.width;
   Curvature result;
@@ -74,8 +80,8 @@ Curvature factor(InputStatistics statistics, double damp, std::string* failure) 
     }
   }
   const double mean = squares.diagonal().cast<double>().mean();
-  if (!std::isfinite(mean) || mean <= 0) {
-    *failure = mean == 0 ? "all inputs are zero" : "the inputs are not finite";
+  if (mean <= 0) {
+    *failure = "all inputs are zero";
     return result;
   }
   for (double share = damp; share < 1; share += kDampIncrement) {

@@ -27,9 +27,11 @@ struct Curvature {
                                   // without corrected target
 };
 
+bool is_finite(const InputStatistics& statistics);
+
 /// Factors H + lambda I, lambda = damp times the mean of diag H; damp grows by 0.01 until it succeeds,
-/// below 1. The statistics are used up. `failure` says why there is no factorization; `feedback` and
-/// `correction` are then empty.
+/// below 1. The statistics, which must be finite, are used up. `failure` says why there is no factorization;
+/// `feedback` and `correction` are then empty.
 Curvature factor(InputStatistics statistics, double damp, std::string* failure);
 
 }  // namespace tercet

@@ -65,8 +65,17 @@ class GroupSolver {
       : source_(source), group_(group), options_(options), fallback_(group.shortage) {
     if (!group.statistics) return;
     const Stopwatch watch;
+    InputStatistics statistics = group.statistics();
+    if (!is_finite(statistics)) {
+      throw Error(ErrorKind::kCheckpoint,
+                  "the inputs of a matrix are not finite: a norm, router, convolution or embedding before it "
+                  "is damaged; fetch the model again",
+                  {.tensor = group.matrices.front().disk_name,
+                   .expected = "finite inputs",
+                   .found = "NaN or infinity"});
+    }
     std::string failure;
-    curvature_ = factor(group.statistics(), options.damp, &failure);
+    curvature_ = factor(std::move(statistics), options.damp, &failure);
     if (fallback_.empty()) fallback_ = failure;
     seconds_ = watch.seconds() / static_cast<double>(group.matrices.size());
   }

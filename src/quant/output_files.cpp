@@ -90,15 +90,29 @@ json dynamic_rules(const Checkpoint& source, const std::vector<std::vector<Matri
   return rules.rules();
 }
 
+/// Whether a matrix is written whose groups follow the order of its columns.
+bool any_ordered(const std::vector<std::vector<MatrixPlan>>& plan, const QuantizeOptions& options) {
+  return options.desc_act && std::any_of(plan.begin(), plan.end(), [](const std::vector<MatrixPlan>& part) {
+           return std::any_of(part.begin(), part.end(), [](const MatrixPlan& matrix) {
+             return matrix.settings.method == QuantizeMethod::kGptq;
+           });
+         });
+}
+
 json quantization_config(const Checkpoint& source, const std::vector<std::vector<MatrixPlan>>& plan,
                          const QuantizeOptions& options, const Recipe& recipe) {
   const std::string format = options.gptq_v1 ? "gptq" : "gptq_v2";
-  const bool desc_act = options.desc_act && options.method == QuantizeMethod::kGptq;
+  const std::vector<FoundTensor> kept = kept_integers(source, plan);
+  const bool desc_act = any_ordered(plan, options) || (!kept.empty() && source.quantization()->desc_act);
+  const bool head =
+      !plan.back().empty() || std::any_of(kept.begin(), kept.end(), [](const FoundTensor& found) {
+        return found.spec->kind == TensorKind::kHead;
+      });
   return {{"bits", options.bits},
           {"group_size", options.group_size},
           {"desc_act", desc_act},
           {"sym", options.symmetric},
-          {"lm_head", !plan.back().empty()},
+          {"lm_head", head},
           {"quant_method", "gptq"},
           {"method", "gptq"},
           {"checkpoint_format", format},
@@ -129,7 +143,9 @@ void write_config(const Checkpoint& source, const std::vector<std::vector<Matrix
                   const QuantizeOptions& options, const Recipe& recipe, const std::string& folder) {
   const std::string path = source.folder() + "/config.json";
   json config = parse_strict_json(read_text_file(path, kMaxConfigBytes), path);
-  if (config.contains("text_config")) config["text_config"].erase("quantization_config");
+  if (config.contains("text_config") && config["text_config"].is_object()) {
+    config["text_config"].erase("quantization_config");
+  }
   const json quantization = quantization_config(source, plan, options, recipe);
   config["quantization_config"] = quantization;
   write_text_file(folder + "/config.json", config.dump(2) + "\n");

@@ -1,5 +1,7 @@
 #include "quant/plan.h"
 
+#include <algorithm>
+
 namespace tercet {
 namespace {
 
@@ -30,6 +32,22 @@ std::vector<LinearModule> layer_modules(const ModelConfig& config, int64_t layer
   add(Phase::kFfnInput, {"gate_proj", "up_proj"});
   add(Phase::kFfnOutput, {"down_proj"});
   return modules;
+}
+
+std::vector<std::string> unused_rules(const Checkpoint& source, const Recipe& recipe) {
+  const ModelConfig& config = source.config();
+  std::vector<std::string> names = {source.disk_name("lm_head")};
+  for (int64_t layer = 0; layer < config.layer_count(); ++layer) {
+    for (const LinearModule& linear : layer_modules(config, layer)) {
+      names.push_back(source.disk_name(linear.module));
+    }
+  }
+  std::vector<std::string> unused;
+  for (const RecipeRule& rule : recipe.rules()) {
+    const auto meets = [&](const std::string& name) { return rule.pattern.matches(name); };
+    if (std::none_of(names.begin(), names.end(), meets)) unused.push_back(rule.name);
+  }
+  return unused;
 }
 
 std::vector<std::vector<MatrixPlan>> plan_matrices(const Checkpoint& source, const QuantizeOptions& options,

@@ -35,6 +35,9 @@ struct MatrixPlan {
 std::vector<std::vector<MatrixPlan>> plan_matrices(const Checkpoint& source, const QuantizeOptions& options,
                                                    const Recipe& recipe);
 
+/// The names of the rules that meet no matrix which may be quantized: most likely they are mistyped.
+std::vector<std::string> unused_rules(const Checkpoint& source, const Recipe& recipe);
+
 /// The module without "layers.N.".
 std::string local_name(const std::string& module);
 

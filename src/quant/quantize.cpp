@@ -1,5 +1,6 @@
 #include "quant/quantize.h"
 
+#include <fmt/format.h>
 #include <malloc.h>
 
 #include <algorithm>
@@ -70,13 +71,16 @@ void check_kept(const Checkpoint& source, const std::vector<std::vector<MatrixPl
 void check_windows(const CalibrationData& calibration, const ModelConfig& config) {
   for (const auto* windows : {&calibration.windows, &calibration.audit_windows}) {
     for (const std::vector<int32_t>& window : *windows) {
-      const bool valid = !window.empty() && window.size() == windows->front().size() &&
+      const bool valid = !window.empty() && std::ssize(window) <= config.max_position_embeddings &&
+                         window.size() == windows->front().size() &&
                          std::all_of(window.begin(), window.end(),
                                      [&](int32_t token) { return token >= 0 && token < config.vocab_size; });
       if (!valid) {
         throw Error(ErrorKind::kUsage,
-                    "the calibration windows do not fit the model; use the model's own tokenizer",
-                    {.expected = "windows of one length with ids below " + std::to_string(config.vocab_size),
+                    "the calibration windows do not fit the model; use its own tokenizer, and windows within "
+                    "its context",
+                    {.expected = fmt::format("windows of one length up to {} with ids below {}",
+                                             config.max_position_embeddings, config.vocab_size),
                      .found = "another window"});
       }
     }
@@ -98,6 +102,10 @@ class Run {
     check_options(options);
     check_destination(source.folder(), destination, options.overwrite);
     check_kept(source, plan_);
+    if (std::all_of(plan_.begin(), plan_.end(), [](const auto& part) { return part.empty(); })) {
+      throw Error(ErrorKind::kUsage, "the recipe keeps every matrix: there is nothing to quantize",
+                  {.file = options.recipe_file});
+    }
     check_windows(calibration, source.config());
     if (calibration.windows.empty() && wants_calibration(plan_)) {
       throw Error(ErrorKind::kUsage, "gptq needs calibration text; give --calibration FILE",
@@ -115,7 +123,7 @@ class Run {
       complete(staging, run);
       staging.publish();
     } else {
-      std::filesystem::remove_all(destination_ + ".staging");
+      remove_leftovers(destination_);
     }
     QuantizeReport report = report_on(destination_);
     report.seconds = watch_.seconds();
@@ -150,8 +158,16 @@ class Run {
     const std::optional<json> finished = staging.finished(part);
     const std::string path = shard_path(staging, part);
     if (!finished || !std::filesystem::exists(path)) return false;
-    if (finished->at("sha256").get<std::string>() != sha256_of_file(path)) return false;
-    parts_.push_back(part_from_json(*finished));
+    if (finished->value("sha256", "") != sha256_of_file(path)) return false;
+    try {
+      parts_.push_back(part_from_json(*finished));
+    } catch (const json::exception&) {
+      return false;  // a damaged record: the part is done again
+    }
+    if (parts_.back().results.size() != plan_[static_cast<size_t>(part)].size()) {
+      parts_.pop_back();
+      return false;
+    }
     if (part == layers()) return true;
     read_shard(source_, plan_[static_cast<size_t>(part)], options_, part, staging.output(),
                quantizer.mixed());
@@ -172,9 +188,10 @@ class Run {
     write_index(source_.config(), staging.output());
     write_config(source_, plan_, options_, recipe_, staging.output());
     copy_companions(source_.folder(), staging.output());
+    const auto written =
+        Checkpoint::open(staging.output());  // nothing takes the destination's place that cannot be read
     Divergence divergence;
     if (!calibration_.audit_windows.empty()) {
-      const auto written = Checkpoint::open(staging.output());
       ThreadPool pool(options_.threads);
       divergence = measure_divergence(backend_, source_, *written, calibration_.audit_windows, pool);
     }
@@ -185,7 +202,7 @@ class Run {
     write_text_file(staging.output() + "/quant_log.csv", quant_log(results, layers()));
     write_text_file(staging.output() + "/quant_audit.json",
                     audit_text(run, parts_, divergence, staging.output()));
-    tell("audit", layers() + 2);
+    tell(calibration_.audit_windows.empty() ? "records" : "audit", layers() + 2);
   }
 
   Backend& backend_;
@@ -207,7 +224,7 @@ QuantizeReport quantize(Backend& backend, const Checkpoint& source, const std::s
                         const QuantizeOptions& options, const CalibrationData& calibration,
                         const QuantizeCallback& progress) {
   return_freed_memory();
-  std::string folder = destination;
+  std::string folder = std::filesystem::path(destination).lexically_normal().string();
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
   try {
     return Run(backend, source, folder, options, calibration, progress).execute();
@@ -215,8 +232,9 @@ QuantizeReport quantize(Backend& backend, const Checkpoint& source, const std::s
     throw Error(ErrorKind::kIo, error.code().message(), {.file = error.path1().string()});
   } catch (const json::exception& error) {
     throw Error(ErrorKind::kCheckpoint,
-                std::string("a record of an earlier run is damaged; remove it: ") + error.what(),
-                {.file = folder});
+                std::string("a record of an earlier run cannot be read; start again with --overwrite: ") +
+                    error.what(),
+                {.file = folder + ".staging"});
   }
 }
 

@@ -1,5 +1,7 @@
 #include "quant/recipe.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -8,6 +10,8 @@
 
 namespace tercet {
 namespace {
+
+constexpr int64_t kMaxRules = 1024;  // each is tried on every module
 
 [[noreturn]] void refuse(const std::string& rule, const std::string& expected, const std::string& found) {
   throw Error(ErrorKind::kUsage, "the recipe's rule '" + cut(rule) + "' is not valid; correct it",
@@ -29,7 +33,7 @@ int64_t integer(const std::string& rule, const std::string& key, const StrictJso
 RecipeRule read_rule(const std::string& key, const StrictJson& values) {
   if (!values.is_object()) refuse(key, "an object of settings", shown(values));
   const bool prefixed = key.starts_with("-:") || key.starts_with("+:");
-  RecipeRule rule{Pattern(prefixed ? key.substr(2) : key, {}), key.starts_with("-:"), {}, {}, {}};
+  RecipeRule rule{key, Pattern(prefixed ? key.substr(2) : key, {}), key.starts_with("-:"), {}, {}, {}};
   for (const auto& [name, value] : values.items()) {
     if (rule.keep) refuse(key, "no settings in a rule that keeps modules", name);
     if (name == "bits") {
@@ -53,7 +57,17 @@ Recipe Recipe::parse(const std::string& text, const std::string& file) {
   try {
     const StrictJson rules = parse_strict_json(text, file);
     for (const auto& [key, values] : rules.items()) {
-      recipe.rules_.push_back(read_rule(key, values));
+      RecipeRule rule = read_rule(key, values);
+      for (const RecipeRule& other : recipe.rules_) {
+        const bool same = other.keep == rule.keep && other.pattern.expression() == rule.pattern.expression();
+        if (same) refuse(key, "every expression once", "also '" + other.name + "'");
+      }
+      recipe.rules_.push_back(std::move(rule));
+    }
+    if (std::ssize(recipe.rules_) > kMaxRules) {
+      throw Error(
+          ErrorKind::kUsage, "the recipe has too many rules; join some of their expressions",
+          {.expected = fmt::format("at most {}", kMaxRules), .found = std::to_string(recipe.rules_.size())});
     }
   } catch (const Error& error) {
     ErrorContext context = error.context();

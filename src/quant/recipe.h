@@ -18,6 +18,7 @@ struct MatrixSettings {
 
 /// One rule over module names as they are on disk.
 struct RecipeRule {
+  std::string name;  // as the file has it
   Pattern pattern;
   bool keep = false;  // "-:": not quantized
   std::optional<QuantizeMethod> method;

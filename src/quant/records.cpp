@@ -177,7 +177,10 @@ std::string audit_text(const json& run, const std::vector<LayerQuantizer::Part>&
 }
 
 bool is_output_of(const std::string& folder, const json& run) {
-  return fs::exists(folder + "/" + kAuditName) && read_record(folder + "/" + kAuditName)["run"] == run;
+  if (!fs::exists(folder + "/" + kAuditName)) return false;
+  const json audit = read_record(folder + "/" + kAuditName);
+  return audit.value("run", json()) == run &&
+         audit.value("output", json()) == file_hashes(folder, {kAuditName, kLogName});
 }
 
 QuantizeReport report_on(const std::string& folder) {

@@ -37,14 +37,30 @@ void replace_folder(const std::string& from, const std::string& to) {
   fs::rename(from, to);
 }
 
-/// Whether a staging folder holds only what a run leaves that was stopped before its first file.
-bool is_hardly_begun(const std::string& folder) {
+/// Whether a staging folder holds only what runs leave there.
+bool is_ours(const std::string& folder) {
+  const bool started = fs::exists(folder + kRunFile);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    const bool empty_output = name == "output" && fs::is_directory(entry) && fs::is_empty(entry);
-    if (!empty_output && !name.starts_with("run.json")) return false;
+    const bool output = name == "output" && fs::is_directory(entry) && (started || fs::is_empty(entry));
+    if (!output && !name.starts_with("run.json") && !name.starts_with("part-")) return false;
   }
   return true;
+}
+
+bool is_replaceable(const fs::path& folder) {
+  return fs::is_directory(folder) && (fs::is_empty(folder) || fs::exists(folder / "config.json"));
+}
+
+/// Locks a folder for as long as the result lives; null if another process holds it.
+std::shared_ptr<int> lock_folder(const std::string& folder) {
+  const int descriptor = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) throw Error(ErrorKind::kIo, std::strerror(errno), {.file = folder});
+  std::shared_ptr<int> lock(new int(descriptor), [](int* held) {
+    ::close(*held);
+    delete held;
+  });
+  return ::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? lock : nullptr;
 }
 
 /// What DurableFile leaves of a file that was being written when the process was killed.
@@ -65,13 +81,16 @@ bool lies_in(const fs::path& inner, const fs::path& outer) {
 void check_destination(const std::string& source, const std::string& destination, bool overwrite) {
   const fs::path from = fs::weakly_canonical(source);
   const fs::path to = fs::weakly_canonical(destination);
-  if (destination.empty() || lies_in(from, to) || lies_in(to, from)) {
+  const fs::path staging = to.string() + ".staging";
+  if (destination.empty() || lies_in(from, to) || lies_in(to, from) || lies_in(from, staging)) {
     throw Error(ErrorKind::kUsage, "the destination must lie apart from the source; choose another",
                 {.file = destination, .expected = "a folder outside " + source, .found = to.string()});
   }
-  if (!overwrite || !fs::exists(to)) return;
-  const bool replaceable = fs::is_directory(to) && (fs::is_empty(to) || fs::exists(to / "config.json"));
-  if (!replaceable) {
+  if (fs::is_symlink(destination) && !fs::exists(destination)) {
+    throw Error(ErrorKind::kUsage, "the destination is a link to nothing; remove it or choose another",
+                {.file = destination, .expected = "a folder, or nothing", .found = "a link"});
+  }
+  if (overwrite && fs::exists(to) && !is_replaceable(to)) {
     throw Error(ErrorKind::kUsage, "--overwrite replaces model folders only; choose another destination",
                 {.file = destination, .expected = "a folder with config.json", .found = "something else"});
   }
@@ -104,7 +123,10 @@ std::string differences(const json& earlier, const json& now) {
 }
 
 Staging::Staging(const std::string& destination, const json& run, const QuantizeOptions& options)
-    : destination_(destination), folder_(destination + ".staging"), output_(folder_ + "/output") {
+    : destination_(destination),
+      folder_(destination + ".staging"),
+      output_(folder_ + "/output"),
+      overwrite_(options.overwrite) {
   if (fs::exists(destination) && !options.overwrite) {
     throw Error(ErrorKind::kUsage, "the destination exists; choose another or give --overwrite",
                 {.file = destination, .expected = "no such folder", .found = "one"});
@@ -127,7 +149,7 @@ Staging::Staging(const std::string& destination, const json& run, const Quantize
                 "an unfinished run is in the way; give --resume to continue it or --overwrite to start again",
                 {.file = folder_, .expected = "no such folder", .found = "an unfinished run"});
   }
-  if (!started && !is_hardly_begun(folder_)) {
+  if (!is_ours(folder_)) {
     throw Error(
         ErrorKind::kUsage, "the staging folder holds something else; move it away",
         {.file = folder_, .expected = "no such folder, or an unfinished run", .found = "other files"});
@@ -141,14 +163,13 @@ Staging::Staging(const std::string& destination, const json& run, const Quantize
 }
 
 void Staging::lock() {
-  fs::create_directories(folder_);
-  const int descriptor = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (descriptor < 0) throw Error(ErrorKind::kIo, std::strerror(errno), {.file = folder_});
-  lock_ = {new int(descriptor), [](int* held) {
-             ::close(*held);
-             delete held;
-           }};
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return;
+  std::error_code failure;
+  fs::create_directories(folder_, failure);
+  if (failure) {
+    throw Error(ErrorKind::kIo, "the folder cannot be created: " + failure.message(), {.file = folder_});
+  }
+  lock_ = lock_folder(folder_);
+  if (lock_) return;
   throw Error(ErrorKind::kUsage,
               "another process is quantizing to this destination; wait for it, or choose another",
               {.file = folder_, .expected = "a folder that no process works in", .found = "a lock"});
@@ -160,7 +181,11 @@ std::string Staging::part_path(int64_t part) const {
 
 std::optional<json> Staging::finished(int64_t part) const {
   if (!fs::exists(part_path(part))) return std::nullopt;
-  return read_record(part_path(part));
+  try {
+    return read_record(part_path(part));
+  } catch (const Error&) {
+    return std::nullopt;  // damaged: it is done again
+  }
 }
 
 void Staging::finish(int64_t part, const json& description) const {
@@ -168,12 +193,29 @@ void Staging::finish(int64_t part, const json& description) const {
 }
 
 void Staging::publish() const {
-  if (fs::exists(destination_)) {
+  const bool there = fs::exists(destination_);
+  if (there && !(overwrite_ && is_replaceable(destination_))) {
+    throw Error(ErrorKind::kUsage,
+                "the destination has appeared meanwhile; move it away and give --resume, the work is kept",
+                {.file = destination_, .expected = "no such folder", .found = "one"});
+  }
+  if (there) {
     replace_folder(output_, destination_);
-  } else {
+  } else if (::renameat2(AT_FDCWD, output_.c_str(), AT_FDCWD, destination_.c_str(), RENAME_NOREPLACE) != 0) {
+    if (errno != EINVAL && errno != ENOSYS) {
+      throw Error(ErrorKind::kIo, std::string("the output cannot be renamed: ") + std::strerror(errno),
+                  {.file = destination_});
+    }
     fs::rename(output_, destination_);
   }
   fs::remove_all(folder_);
+}
+
+void remove_leftovers(const std::string& destination) {
+  const std::string folder = destination + ".staging";
+  if (!fs::is_directory(folder)) return;
+  const auto lock = lock_folder(folder);
+  if (lock && is_ours(folder)) fs::remove_all(folder);
 }
 
 }  // namespace tercet

@@ -30,11 +30,12 @@ class Staging {
   Staging(const std::string& destination, const nlohmann::ordered_json& run, const QuantizeOptions& options);
 
   const std::string& output() const { return output_; }
-  /// What `finish` was given for a part, by this run or an earlier one.
+  /// What `finish` was given for a part, by this run or an earlier one, if it can be read.
   std::optional<nlohmann::ordered_json> finished(int64_t part) const;
   /// Call it when all files of the part are written.
   void finish(int64_t part, const nlohmann::ordered_json& description) const;
-  /// Puts the output in the destination's place, at once, and removes the staging folder.
+  /// Puts the output in the destination's place, at once, and removes the staging folder. Throws
+  /// Error(kUsage), and keeps the work, if something has appeared there that may not be replaced.
   void publish() const;
 
  private:
@@ -44,8 +45,13 @@ class Staging {
   std::string destination_;
   std::string folder_;
   std::string output_;
+  bool overwrite_;
   std::shared_ptr<int> lock_;  // descriptor of the locked folder
 };
+
+/// Removes what a run left that was stopped after its output had taken its place; nothing that is in use or
+/// not a run's.
+void remove_leftovers(const std::string& destination);
 
 /// The entries in which two descriptions differ, by their paths: "options.bits (4, now 3)".
 std::string differences(const nlohmann::ordered_json& earlier, const nlohmann::ordered_json& now);

@@ -374,5 +374,19 @@ TEST_F(QuantizeTest, WeightsThatAreNotFiniteAreRefusedByName) {
   }
 }
 
+TEST_F(QuantizeTest, InputsThatAreNotFiniteAreRefusedByName) {
+  ThreadPool pool(1);
+  SolveGroup group;
+  group.matrices.emplace_back().disk_name = "model.layers.0.x";
+  group.statistics = [] { return InputStatistics{1, {NAN}, {}}; };
+  try {
+    solve_groups(*source_, {group}, options_, pool);
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::kCheckpoint);
+    EXPECT_EQ(error.context().tensor, "model.layers.0.x");
+  }
+}
+
 }  // namespace
 }  // namespace tercet

@@ -39,7 +39,7 @@ TEST(Recipe, MistakesAreUsageErrors) {
   for (const char* text :
        {"[]", "{", R"({"+:(": {}})", R"({"a": 3})", R"({"a": {"bits": 5}})", R"({"a": {"group_size": 48}})",
         R"({"a": {"method": "awq"}})", R"({"a": {"sym": true}})", R"({"-:a": {"bits": 4}})",
-        R"({"a": {"bits": 4.0}})", R"({"a": {"bits": "4"}})"}) {
+        R"({"+:a": {"bits": 4}, "a": {"bits": 3}})", R"({"a": {"bits": 4.0}})", R"({"a": {"bits": "4"}})"}) {
     try {
       Recipe::parse(text, "rules.json");
       ADD_FAILURE() << text;

@@ -257,12 +257,13 @@ TEST(Factor, DampGrowsUntilItSucceeds) {
   EXPECT_NE(failure, "");
 }
 
-TEST(Factor, NothingAndNanAreFailures) {
+TEST(Factor, NothingIsAFailureAndNanIsFound) {
   std::string failure;
   EXPECT_TRUE(factor({2, {0, 0, 0, 0}, {}}, 0.01, &failure).feedback.empty());
   EXPECT_EQ(failure, "all inputs are zero");
-  EXPECT_TRUE(factor({2, {NAN, 0, 0, 1}, {}}, 0.01, &failure).feedback.empty());
-  EXPECT_EQ(failure, "the inputs are not finite");
+  EXPECT_TRUE(is_finite({1, {1}, {0}}));
+  EXPECT_FALSE(is_finite({2, {1, NAN, 0, 1}, {}}));
+  EXPECT_FALSE(is_finite({1, {1}, {INFINITY}}));
 }
 
 TEST(Grid, ScaleIsTheLargestValueOverTheRange) {
