@@ -25,7 +25,11 @@ MappedFile::MappedFile(const std::string& path) : path_(path) {
   if (fd < 0) fail(path, "cannot open the file", errno);
   struct stat status {};
   int error = ::fstat(fd, &status) != 0 ? errno : 0;
-  if (error == 0 && !S_ISREG(status.st_mode)) error = EINVAL;
+  if (error == 0 && !S_ISREG(status.st_mode)) {
+    ::close(fd);
+    throw Error(ErrorKind::kIo, "the file cannot be mapped",
+                {.file = path, .expected = "a regular file", .found = "a folder, pipe or device"});
+  }
   if (error == 0 && status.st_size > 0) {
     void* address = ::mmap(nullptr, static_cast<size_t>(status.st_size), PROT_READ, MAP_PRIVATE, fd, 0);
     if (address == MAP_FAILED) {

@@ -3,8 +3,11 @@
 #include <sched.h>
 
 #include <chrono>
+#include <exception>
+#include <string>
 
 #include "base/check.h"
+#include "base/error.h"
 
 namespace tercet {
 namespace {
@@ -54,10 +57,21 @@ ThreadPool::ThreadPool(int threads) : threads_(threads == 0 ? available_processo
   failures_.resize(static_cast<size_t>(threads_));
   claims_ = std::vector<Claim>(static_cast<size_t>(threads_));
   workers_.reserve(static_cast<size_t>(threads_ - 1));
-  for (int t = 1; t < threads_; ++t) workers_.emplace_back([this, t] { work(t); });
+  try {
+    for (int t = 1; t < threads_; ++t) workers_.emplace_back([this, t] { work(t); });
+  } catch (const std::exception& error) {
+    stop();
+    throw Error(ErrorKind::kDevice, "the system gives no more threads; ask for fewer with --threads",
+                {.expected = std::to_string(threads_) + " threads",
+                 .found = std::to_string(workers_.size() + 1) + " (" + error.what() + ")"});
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  stop();
+}
+
+void ThreadPool::stop() {
   stopping_ = true;
   generation_.fetch_add(1, std::memory_order_release);
   generation_.notify_all();

@@ -15,7 +15,8 @@ namespace tercet {
 /// other programs hold the processor, is done by the caller. One caller at a time, and no loop inside a loop.
 class ThreadPool {
  public:
-  /// `threads` in all, the caller's among them; 0: as many as the processors this process may run on.
+  /// `threads` in all, the caller's among them; 0: as many as the processors this process may run on. Throws
+  /// Error(kDevice) where the system gives fewer.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -45,6 +46,7 @@ class ThreadPool {
  private:
   using Call = void (*)(const void* context, int64_t begin, int64_t end, int thread);
 
+  void stop();
   void run(int64_t items, Call call, const void* context);
   bool claim(int thread, uint32_t loop);
   void run_share(int thread);

@@ -6,10 +6,13 @@
 #include <cstring>
 #include <new>
 
+#include "base/memory_limit.h"
+
 namespace tercet::simd {
 namespace {
 
 constexpr size_t kHugePage = size_t{2} << 20;
+constexpr size_t kWorthAsking = size_t{64} << 20;
 
 size_t round_up(size_t bytes, size_t unit) {
   return (bytes + unit - 1) / unit * unit;
@@ -19,6 +22,7 @@ size_t round_up(size_t bytes, size_t unit) {
 /// back.
 Buffer map_huge(size_t bytes) {
   const size_t size = round_up(bytes, kHugePage);
+  if (size >= kWorthAsking) require_memory(static_cast<int64_t>(size));
   void* mapping = mmap(nullptr, size + kHugePage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();
   char* begin = static_cast<char*>(mapping);
