@@ -1,5 +1,5 @@
 # Compares the functions in two fenced Python blocks: exit code 0 if both have one name and return equal values for
-# x = 0 ... 19, else 1. Standard input is a JSON list [reply, answer]. The reply is untrusted: its syntax must consist of
+# x = 0 ... 19, 2 if the answer cannot be run, else 1. Standard input is a JSON list [reply, answer]. The reply is untrusted: its syntax must consist of
 # the nodes, names and methods listed here, which reach neither modules nor the interpreter's inside; the caller limits
 # time, memory and files.
 import ast
@@ -46,15 +46,18 @@ def function(text):
     return names[-1], scope[names[-1]]
 
 
-def main():
-    reply, answer = json.load(sys.stdin)
-    wanted_name, wanted = function(answer)
+def same(reply, wanted_name, wanted):
     name, made = function(reply)
-    return name == wanted_name and all(made(x) == wanted(x) for x in range(20))
+    return name == wanted_name and all(made(x) == value for x, value in enumerate(wanted))
 
 
 try:
-    same = main()
+    reply, answer = json.load(sys.stdin)
+    name, answer_function = function(answer)
+    values = [answer_function(x) for x in range(20)]
 except BaseException:
-    same = False
-sys.exit(0 if same else 1)
+    sys.exit(2)
+try:
+    sys.exit(0 if same(reply, name, values) else 1)
+except Exception:
+    sys.exit(1)

@@ -59,6 +59,10 @@ class TemporaryFolder {
 };
 
 /// The child's part, after fork: only calls that are safe there. `input` becomes standard input.
+/// Exit codes: the runner's where the answer cannot be run, and the child's where nothing could be.
+constexpr int kBadAnswer = 2;
+constexpr int kNotRun = 3;
+
 [[noreturn]] void run_child(const char* python, const char* folder, int input) {
   const auto limit = [](__rlimit_resource_t resource, rlim_t value) {
     const rlimit both = {value, value};
@@ -67,13 +71,13 @@ class TemporaryFolder {
   const bool limited = limit(RLIMIT_AS, kMemoryLimit) && limit(RLIMIT_CPU, kTimeLimit.count()) &&
                        limit(RLIMIT_FSIZE, 0) && limit(RLIMIT_NOFILE, 16) && limit(RLIMIT_CORE, 0);
   const int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  if (!limited || chdir(folder) != 0 || null < 0) _exit(3);
+  if (!limited || chdir(folder) != 0 || null < 0) _exit(kNotRun);
   if (dup2(input, STDIN_FILENO) < 0 || dup2(null, STDOUT_FILENO) < 0 || dup2(null, STDERR_FILENO) < 0)
-    _exit(3);
+    _exit(kNotRun);
   std::array<const char*, 6> arguments = {python, "-I", "-S", "-c", kCodeRunner, nullptr};
   std::array<const char*, 1> environment = {nullptr};
   execve(python, const_cast<char**>(arguments.data()), const_cast<char**>(environment.data()));
-  _exit(3);
+  _exit(kNotRun);
 }
 
 /// The exit status, or -1 if the process had to be ended.
@@ -118,7 +122,17 @@ bool same_function(const std::string& reply, const std::string& answer) {
   if (file >= 0) close(file);
   if (child < 0)
     throw Error(ErrorKind::kIo, std::string("no process to run code in: ") + std::strerror(error));
-  return wait_for(child) == 0;
+  const int status = wait_for(child);
+  if (status == kNotRun) {
+    throw Error(ErrorKind::kIo, "python3 cannot be run within the limits of code tasks; see ulimit -a",
+                {.file = python});
+  }
+  if (status == kBadAnswer) {
+    throw Error(ErrorKind::kUsage, "a code task's own answer cannot be run; correct it",
+                {.expected = "a fenced Python function of one number, without imports",
+                 .found = answer.substr(0, 80)});
+  }
+  return status == 0;
 }
 
 }  // namespace tercet

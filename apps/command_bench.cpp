@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -6,9 +7,11 @@
 #include "backends.h"
 #include "bandwidth.h"
 #include "base/error.h"
+#include "base/memory_limit.h"
 #include "base/random.h"
 #include "base/sha256.h"
 #include "base/stopwatch.h"
+#include "checkpoint/inventory.h"
 #include "console.h"
 #include "files.h"
 #include "loaded_model.h"
@@ -186,7 +189,8 @@ Measurement measure_decode(Bench& bench, int64_t context, int64_t batch, int64_t
 
 JsonObject to_json(Measurement run, double bandwidth) {
   std::sort(run.tokens_per_second.begin(), run.tokens_per_second.end());
-  const double median = run.tokens_per_second[run.tokens_per_second.size() / 2];
+  const auto& speeds = run.tokens_per_second;
+  const double median = (speeds[(speeds.size() - 1) / 2] + speeds[speeds.size() / 2]) / 2;
   return JsonObject()
       .set("phase", run.phase)
       .set("context", run.context)
@@ -210,6 +214,17 @@ StepSize step_size(const BenchOptions& options) {
           .logit_rows = batch};
 }
 
+/// Of the weights of a synthetic model, without scales.
+int64_t least_bytes(const ModelConfig& config, int bits) {
+  int64_t total = 0;
+  for (const TensorSpec& spec : expected_tensors(config)) {
+    if (spec.component == "mtp" || spec.component == "vision") continue;
+    const bool quantized = spec.quantizable() || spec.kind == TensorKind::kHead;
+    total += spec.parameters() * (quantized ? bits : 16) / 8;
+  }
+  return total;
+}
+
 LoadedModel load(const BenchOptions& options, const StepSize& size) {
   if (options.model.empty() == options.synthetic.empty()) {
     throw Error(ErrorKind::kUsage, "give either a MODEL folder or --synthetic NAME");
@@ -217,9 +232,10 @@ LoadedModel load(const BenchOptions& options, const StepSize& size) {
   if (!options.model.empty()) return load_model(options.common, Checkpoint::open(options.model), size);
   const Stopwatch watch;
   const ModelConfig config = named_model_config(options.synthetic);
+  const int bits = options.format == "bf16" ? 16 : 4;
+  if (runs_on_cpu(options.common)) require_memory(least_bytes(config, bits));
   LoadedModel loaded;
   loaded.backend = open_backend(options.common);
-  const int bits = options.format == "bf16" ? 16 : 4;
   loaded.model = std::make_unique<Model>(*loaded.backend, config,
                                          synthetic_weights(*loaded.backend, config, bits, 0), size);
   loaded.seconds = watch.seconds();
@@ -263,6 +279,9 @@ int run_bench(const BenchOptions& options) {
       .set("format", options.synthetic.empty() ? "as stored" : options.format)
       .set("weight_bytes", bench.traffic().model_bytes())
       .set("limits", JsonObject().set("read_bytes_per_second", limit));
+  if (runs_on_cpu(options.common) && bench.traffic().model_bytes() < sysconf(_SC_LEVEL3_CACHE_SIZE)) {
+    report.set("note", "the weights fit into the processor's cache, which is faster than its memory");
+  }
   std::vector<JsonObject> results;
   for (const Measurement& run : runs) results.push_back(to_json(run, limit));
   report.set("runs", results).set("logits_hash", sha256(bench.hashes()));

@@ -56,9 +56,12 @@ class Chat {
     if (!options_.system.empty()) say("system", options_.system);
   }
 
-  /// One message and the reply to it, whose text goes to `sink` as it is made. False if the conversation is
-  /// full.
-  bool turn(const std::string& message, const ReplyText::Sink& sink) {
+  /// How a turn ended. kFull: the message is not taken, nor is it where Ctrl-C came before a reply began.
+  enum class End { kStop, kLength, kCancelled, kFull };
+
+  /// One message and the reply to it, whose text goes to `sink` as it is made.
+  End turn(const std::string& message, const ReplyText::Sink& sink) {
+    interrupted_.store(false);
     say("user", message);
     const std::string conversation =
         conversation_json(jinja::Value::list(messages_), jinja::Value::none(), options_.thinking == "on");
@@ -68,15 +71,18 @@ class Chat {
     const int64_t room = context_ - std::ssize(request.prompt);
     if (room < 1) {
       messages_.pop_back();
-      return false;
+      return End::kFull;
     }
     request.state = warm_state(request.prompt, tokenizer_.encode(template_.render(conversation, false)));
+    if (interrupted_.load()) {
+      messages_.pop_back();
+      return End::kCancelled;
+    }
     request.sampling = merge(defaults_.sampling, options_.sampling);
     request.max_tokens = std::min(options_.max_tokens, room);
     request.stop_ids = defaults_.stop_ids;
     request.keep_state = true;
-    answer(std::move(request), sink, rendered.ends_with("<think>\n"));
-    return true;
+    return answer(std::move(request), sink, rendered.ends_with("<think>\n"));
   }
 
   const jinja::List& messages() const { return messages_; }
@@ -104,26 +110,29 @@ class Chat {
         border.size() < prompt.size() && std::equal(border.begin(), border.end(), prompt.begin());
     if (!is_border || (state && state->length() >= std::ssize(border))) return state;
     if (!state) state.emplace(pool_);
-    generator_.prefill(*state, std::span(border).subspan(static_cast<size_t>(state->length())));
+    const auto rest = std::span(border).subspan(static_cast<size_t>(state->length()));
+    if (!generator_.prefill(*state, rest, &interrupted_)) return std::nullopt;
     border_ = Snapshot{std::move(border), state->fork()};
     return state;
   }
 
-  void answer(Request request, const ReplyText::Sink& sink, bool reasons) {
+  End answer(Request request, const ReplyText::Sink& sink, bool reasons) {
     ReplyText text(tokenizer_, request.stop_ids, {}, sink);
     request.on_token = [&](int32_t token) { return text.push(token); };
     std::vector<int32_t> tokens = request.prompt;
     std::vector<Request> requests;
     requests.push_back(std::move(request));
-    interrupted_.store(false);
     Reply reply = std::move(generator_.run(std::move(requests), &interrupted_).front());
     text.finish();
     const bool cut = reasons && text.text().find("</think>") == std::string::npos;
     say("assistant", cut ? text.text() + "\n</think>\n\n" : text.text());
-    if (!reply.state) return;
-    tokens.insert(tokens.end(), reply.tokens.begin(), reply.tokens.end());
-    tokens.resize(static_cast<size_t>(reply.state->length()));
-    after_ = Snapshot{std::move(tokens), std::move(*reply.state)};
+    if (reply.state) {
+      tokens.insert(tokens.end(), reply.tokens.begin(), reply.tokens.end());
+      tokens.resize(static_cast<size_t>(reply.state->length()));
+      after_ = Snapshot{std::move(tokens), std::move(*reply.state)};
+    }
+    if (reply.reason == FinishReason::kCancelled) return End::kCancelled;
+    return reply.reason == FinishReason::kLength ? End::kLength : End::kStop;
   }
 
   const ChatOptions& options_;
@@ -150,9 +159,15 @@ void converse(Chat& chat, const ReplyText::Sink& sink, bool terminal) {
     } else if (line == "/help") {
       log_info(kHelp);
     } else {
-      if (!chat.turn(line, sink))
-        log_warning("the conversation fills the context: /reset, or start with a larger --context");
+      const Chat::End end = chat.turn(line, sink);
       if (sink) sink("\n");
+      if (end == Chat::End::kFull) {
+        log_warning("the conversation fills the context: /reset, or start with a larger --context");
+      } else if (end == Chat::End::kLength) {
+        log_info("the reply is cut: --max-tokens or --context ends it");
+      } else if (end == Chat::End::kCancelled) {
+        log_info("stopped; /exit or Ctrl-D ends the program");
+      }
     }
   }
 }

@@ -41,7 +41,8 @@ struct Job {
 Job prepare(const EvalOptions& options, const Checkpoint& checkpoint, const Tokenizer& tokenizer) {
   Job job;
   if (!options.text.empty()) {
-    job.text = cut_windows(tokenizer, read_file(options.text), options.context);
+    job.text = in_file(options.text,
+                       [&] { return cut_windows(tokenizer, read_file(options.text), options.context); });
     const int64_t wanted = options.tokens == 0 ? job.text->count() : options.tokens / options.context;
     if (wanted == 0) {
       throw Error(
@@ -119,6 +120,9 @@ void report_text(JsonObject& report, const TextScore& score, double seconds) {
       .set("cross_entropy", score.cross_entropy)
       .set("perplexity", std::exp(score.cross_entropy));
   if (score.divergence.positions() > 0) {
+    report.set("reference", JsonObject()
+                                .set("cross_entropy", score.reference_cross_entropy)
+                                .set("perplexity", std::exp(score.reference_cross_entropy)));
     const KlSummary kl = score.divergence.kl();
     report.set("kl", JsonObject()
                          .set("mean", kl.mean)

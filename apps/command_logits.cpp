@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/sha256.h"
@@ -92,6 +93,18 @@ std::vector<int32_t> input_ids(const LogitsOptions& options, const Checkpoint& c
   return ids;
 }
 
+/// Nothing that was read may be replaced.
+void check_output(const LogitsOptions& options) {
+  namespace fs = std::filesystem;
+  const fs::path out = fs::weakly_canonical(options.out);
+  const bool in_model = out.parent_path() == fs::weakly_canonical(options.model);
+  if (in_model || (!options.text.empty() && out == fs::weakly_canonical(options.text))) {
+    throw Error(ErrorKind::kUsage,
+                "--out would replace an input or lie among the model's files; choose another",
+                {.file = options.out, .expected = "a file outside " + options.model});
+  }
+}
+
 }  // namespace
 
 int run_logits(const LogitsOptions& options) {
@@ -100,9 +113,12 @@ int run_logits(const LogitsOptions& options) {
   if (options.mtp && config.mtp_layers == 0) {
     throw Error(ErrorKind::kUsage, "--mtp: the model has no draft head", {.file = options.model});
   }
+  check_output(options);
   const std::vector<int32_t> ids = input_ids(options, *checkpoint);
   const int64_t count = std::ssize(ids);
   const int64_t rows = std::min(options.chunk, count);
+  log_info(fmt::format("{} will have {:.1f} MB", options.out,
+                       4e-6 * static_cast<double>(count * config.vocab_size)));
   const StepSize size = {.rows = rows, .sequences = 1, .context = count, .logit_rows = rows};
   LoadedModel loaded = load_model(options.common, std::move(checkpoint), size, options.mtp);
   Model& model = *loaded.model;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "backends.h"
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #include "files.h"
 #include "interrupt.h"
 #include "loaded_model.h"
+#include "quant/plan.h"
 #include "quant/quantize.h"
 #include "text/windows.h"
 
@@ -28,6 +30,8 @@ QuantizeOptions quantize_options(const QuantizeCommandOptions& options) {
   if (!options.recipe.empty()) {
     quantize.recipe = read_file(options.recipe);
     quantize.recipe_file = options.recipe;
+    if (quantize.recipe.empty())
+      throw Error(ErrorKind::kUsage, "the recipe is empty", {.file = options.recipe});
   }
   check_options(quantize);
   return quantize;
@@ -36,7 +40,8 @@ QuantizeOptions quantize_options(const QuantizeCommandOptions& options) {
 /// The drawn windows, and behind them in the same order those of the audit, as far as the text has more.
 CalibrationData read_calibration(const QuantizeCommandOptions& options, const Tokenizer& tokenizer) {
   const std::string text = read_file(options.calibration);
-  const TokenWindows windows = cut_windows(tokenizer, text, options.sequence_length);
+  const TokenWindows windows =
+      in_file(options.calibration, [&] { return cut_windows(tokenizer, text, options.sequence_length); });
   if (windows.count() < options.samples) {
     throw Error(ErrorKind::kUsage,
                 "the calibration text has too few windows: take a longer text or fewer --samples",
@@ -55,6 +60,25 @@ CalibrationData read_calibration(const QuantizeCommandOptions& options, const To
   return data;
 }
 
+void warn_about(const Checkpoint& source, const QuantizeOptions& options) {
+  try {
+    for (const std::string& rule : unused_rules(source, Recipe::parse(options.recipe, options.recipe_file))) {
+      log_warning(fmt::format("{}: the rule '{}' meets no matrix of this model", options.recipe_file, rule));
+    }
+  } catch (const Error& error) {  // an expression that takes too long to match
+    throw Error(ErrorKind::kUsage, error.message(),
+                {.file = options.recipe_file, .found = error.context().found});
+  }
+  if (source.quantization()) {
+    log_warning(
+        source.folder() +
+        " is quantized already: what it has lost is not won back, and the audit measures only what is added");
+  }
+  if (!std::filesystem::exists(source.folder() + "/tokenizer.json")) {
+    log_warning(source.folder() + " has no tokenizer.json: the output will need one to be used with text");
+  }
+}
+
 void report_quantize(const QuantizeReport& result, const QuantizeCommandOptions& options, bool audited) {
   JsonObject report;
   report.set("output", result.output)
@@ -63,8 +87,7 @@ void report_quantize(const QuantizeReport& result, const QuantizeCommandOptions&
       .set("bits_per_weight", result.bits_per_weight)
       .set("quantized_bits_per_weight", result.quantized_bits_per_weight)
       .set("matrices", result.matrices)
-      .set("fallbacks", result.fallbacks)
-      .set("loss", result.loss);
+      .set("fallbacks", result.fallbacks);
   if (audited) report.set("audit", JsonObject().set("kl_mean", result.kl).set("top1", result.top1));
   report.set("seconds", result.seconds).set("peak_memory_bytes", result.peak_memory_bytes);
   print_report(report, options.common.json);
@@ -78,6 +101,7 @@ int run_quantize(const QuantizeCommandOptions& options) {
     throw Error(ErrorKind::kUsage, "method gptq needs a text to calibrate on: give --calibration FILE");
   }
   const auto source = Checkpoint::open(options.source);
+  warn_about(*source, quantize_as);
   CalibrationData calibration;
   if (!options.calibration.empty()) calibration = read_calibration(options, load_tokenizer(*source));
 
@@ -96,7 +120,7 @@ int run_quantize(const QuantizeCommandOptions& options) {
                [&](const QuantizeProgress& progress) {
                  if (!bar)
                    bar = std::make_unique<Progress>("quantizing", progress.total, options.common.quiet);
-                 bar->update(progress.done);
+                 bar->update(progress.done, progress.part);
                });
   bar.reset();
   report_quantize(result, options, !calibration.audit_windows.empty());

@@ -70,24 +70,28 @@ void print_report(const JsonObject& report, bool json) {
 Progress::Progress(std::string label, int64_t total, bool quiet)
     : label_(std::move(label)),
       total_(total),
-      shown_(!quiet && total > 0 && isatty(STDERR_FILENO) == 1),
+      quiet_(quiet || total == 0),
+      bar_(!quiet_ && isatty(STDERR_FILENO) == 1),
       start_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
-  if (shown_) fmt::print(stderr, "\r\x1b[K");
+  if (bar_) fmt::print(stderr, "\r\x1b[K");
 }
 
-void Progress::update(int64_t done) {
+void Progress::update(int64_t done, const std::string& part) {
   const auto now = std::chrono::steady_clock::now();
-  if (!shown_ || now - drawn_ < std::chrono::milliseconds(100)) return;
+  const double spent = std::chrono::duration<double>(now - start_).count();
+  if (!bar_ && !quiet_ && !part.empty()) {
+    log_info(fmt::format("{} {}/{}: {} done after {:.0f} s", label_, done, total_, part, spent));
+  }
+  if (!bar_ || now - drawn_ < std::chrono::milliseconds(100)) return;
   drawn_ = now;
   const double share = static_cast<double>(done) / static_cast<double>(total_);
-  const double spent = std::chrono::duration<double>(now - start_).count();
   const std::string left = done > 0 ? fmt::format("{:.0f} s left", spent / share - spent) : "";
   const int64_t width = 30;
   const int64_t full = width * done / total_;
-  fmt::print(stderr, "\r\x1b[K{} [{}{}] {}/{} {}", label_, std::string(static_cast<size_t>(full), '#'),
-             std::string(static_cast<size_t>(width - full), ' '), done, total_, left);
+  fmt::print(stderr, "\r\x1b[K{} [{}{}] {}/{} {} {}", label_, std::string(static_cast<size_t>(full), '#'),
+             std::string(static_cast<size_t>(width - full), ' '), done, total_, part, left);
 }
 
 }  // namespace tercet

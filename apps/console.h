@@ -26,7 +26,8 @@ void print(const std::string& text);
 /// Prints what a command found: one line of JSON, or a line "key: value" for each value.
 void print_report(const JsonObject& report, bool json);
 
-/// A bar on standard error where that is a terminal and `quiet` was not asked; else nothing.
+/// A bar on standard error where that is a terminal, a line for each named part where it is not, and nothing
+/// where `quiet` was asked.
 class Progress {
  public:
   Progress(std::string label, int64_t total, bool quiet);
@@ -34,12 +35,14 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void update(int64_t done);
+  /// `part` is what has just been done, or empty.
+  void update(int64_t done, const std::string& part = "");
 
  private:
   std::string label_;
   int64_t total_;
-  bool shown_;
+  bool quiet_;
+  bool bar_;
   std::chrono::steady_clock::time_point start_;
   std::chrono::steady_clock::time_point drawn_{};
 };

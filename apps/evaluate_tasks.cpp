@@ -12,6 +12,7 @@
 #include "runtime/generator.h"
 #include "text/chat_template.h"
 #include "text/value_json.h"
+#include "text/windows.h"
 
 namespace tercet {
 namespace {
@@ -50,6 +51,25 @@ Task read_task(std::string_view line, const std::string& place, const ChatTempla
   return task;
 }
 
+struct TaskLine {
+  int64_t number;
+  std::string_view text;
+};
+
+/// Lines that are not blank.
+std::vector<TaskLine> task_lines(std::string_view text) {
+  std::vector<TaskLine> lines;
+  int64_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    ++number;
+    if (line.find_first_not_of(" \t\r") != std::string_view::npos) lines.push_back({number, line});
+  }
+  return lines;
+}
+
 /// What counts of a reply: its text after the reasoning, without end marker and surrounding white space.
 std::string final_answer(const Tokenizer& tokenizer, std::span<const int32_t> tokens,
                          const std::vector<int32_t>& stop_ids) {
@@ -72,15 +92,13 @@ std::vector<Task> read_tasks(const std::string& path, const Checkpoint& checkpoi
                              const Tokenizer& tokenizer, const std::string& thinking, int64_t limit) {
   const ChatTemplate chat_template = ChatTemplate::load(checkpoint.folder());
   const std::string text = read_file(path);
+  const std::vector<TaskLine> lines = task_lines(text);
   std::vector<Task> tasks;
-  int64_t number = 0;
-  for (size_t begin = 0; begin < text.size() && (limit == 0 || std::ssize(tasks) < limit); ++number) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string_view line = std::string_view(text).substr(begin, end - begin);
-    begin = end + 1;
-    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    const std::string place = fmt::format("{} line {}", path, number + 1);
-    tasks.push_back(read_task(line, place, chat_template, tokenizer, thinking));
+  for (const int64_t i : spread_windows(std::ssize(lines), limit == 0 ? std::ssize(lines) : limit)) {
+    const TaskLine& line = lines[static_cast<size_t>(i)];
+    const std::string place = fmt::format("{} line {}", path, line.number);
+    tasks.push_back(
+        in_file(place, [&] { return read_task(line.text, place, chat_template, tokenizer, thinking); }));
   }
   if (tasks.empty()) throw Error(ErrorKind::kUsage, "there is no task in the file", {.file = path});
   return tasks;

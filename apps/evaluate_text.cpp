@@ -12,23 +12,30 @@ TextScore score_windows(std::span<Model* const> models, const StepSize& size,
                         const std::function<void(int64_t)>& on_window) {
   TextScore score;
   double sum = 0;
+  double reference_sum = 0;
   int64_t predicted = 0;
   std::vector<double> losses;
+  std::vector<double> reference_losses;
   std::vector<PositionComparison> comparisons;
   run_windows(models, size, windows, [&](const WindowLogits& logits) {
     const std::span<const int32_t> tokens = windows[static_cast<size_t>(logits.window)];
     const int64_t length = static_cast<int64_t>(tokens.size());
     losses.assign(static_cast<size_t>(logits.rows), 0.0);
+    reference_losses.assign(static_cast<size_t>(logits.rows), 0.0);
     comparisons.resize(static_cast<size_t>(logits.rows));
     pool.parallel_for(logits.rows, [&](int64_t begin, int64_t end, int) {
       for (int64_t i = begin; i < end; ++i) {
         const size_t next = static_cast<size_t>(logits.position + i + 1);
         const std::span<const float> row = logits.row(0, i);
-        if (next < tokens.size()) losses[static_cast<size_t>(i)] = cross_entropy(row, tokens[next]);
-        if (models.size() > 1) comparisons[static_cast<size_t>(i)] = compare_logits(logits.row(1, i), row);
+        const size_t at = static_cast<size_t>(i);
+        if (next < tokens.size()) losses[at] = cross_entropy(row, tokens[next]);
+        if (models.size() < 2) continue;
+        comparisons[at] = compare_logits(logits.row(1, i), row);
+        if (next < tokens.size()) reference_losses[at] = cross_entropy(logits.row(1, i), tokens[next]);
       }
     });
     for (const double loss : losses) sum += loss;
+    for (const double loss : reference_losses) reference_sum += loss;
     double kl = 0;
     if (models.size() > 1) {
       for (const PositionComparison& comparison : comparisons) {
@@ -36,8 +43,11 @@ TextScore score_windows(std::span<Model* const> models, const StepSize& size,
         score.divergence.add(comparison);
       }
     }
-    if (!std::isfinite(sum + kl)) {
-      throw Error(ErrorKind::kCheckpoint, "logits are not finite; the weights of a model are damaged",
+    if (!std::isfinite(sum + reference_sum + kl)) {
+      const bool own = !std::isfinite(sum);
+      throw Error(ErrorKind::kCheckpoint,
+                  std::string("logits are not finite; the weights of the ") + (own ? "model" : "reference") +
+                      " are damaged",
                   {.expected = "finite logits",
                    .found = "NaN or infinity in window " + std::to_string(logits.window)});
     }
@@ -47,6 +57,7 @@ TextScore score_windows(std::span<Model* const> models, const StepSize& size,
     on_window(logits.window + 1);
   });
   score.cross_entropy = sum / static_cast<double>(predicted);
+  score.reference_cross_entropy = reference_sum / static_cast<double>(predicted);
   return score;
 }
 

@@ -13,8 +13,9 @@ namespace tercet {
 /// What a text says of a model, and with a reference of the distance to it.
 struct TextScore {
   int64_t tokens = 0;
-  double cross_entropy = 0;  // nats a token, the mean over the predicted tokens of every window
-  Divergence divergence;     // of model 0 from model 1, over all positions; empty without a reference
+  double cross_entropy = 0;            // nats a token, the mean over the predicted tokens of every window
+  double reference_cross_entropy = 0;  // of model 1, if there is one
+  Divergence divergence;  // of model 0 from model 1, over all positions; empty without a reference
 };
 
 /// Scores model 0 on the windows, against model 1 if there is one. `on_window` hears how many windows are

@@ -1,9 +1,12 @@
 #include "generation_config.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <limits>
 
 #include "base/error.h"
+#include "console.h"
 #include "files.h"
 #include "text/value_json.h"
 
@@ -27,13 +30,16 @@ jinja::Value parse(const std::string& file) {
   }
 }
 
-/// Replaces `value` by the key's, where it is there and not null.
+/// Replaces `value` by the key's, where it is there and not null. The command line takes the same ranges.
 template <class T>
-void read_number(const jinja::Dict& dict, const std::string& file, const std::string& key, T& value) {
+void read_number(const jinja::Dict& dict, const std::string& file, const std::string& key, double least,
+                 double most, T& value) {
   const jinja::Value* found = dict.find(key);
   if (found == nullptr || found->is_none()) return;
   const std::optional<double> number = found->number();
-  if (!number || !(*number >= -1e6 && *number <= 1e6)) refuse(file, key, "a number of sensible size");
+  if (!number || !(*number >= least && *number <= most)) {
+    refuse(file, key, fmt::format("a number from {} to {}", least, most));
+  }
   value = static_cast<T>(*number);
 }
 
@@ -50,25 +56,48 @@ std::vector<int32_t> read_ids(const jinja::Dict& dict, const std::string& file, 
   return ids;
 }
 
+/// The stop ids of config.json, where generation_config.json names none.
+std::vector<int32_t> config_stop_ids(const std::string& folder) {
+  const std::string file = folder + "/config.json";
+  const jinja::Value value = parse(file);
+  std::vector<int32_t> ids = read_ids(value.as_dict(), file, "eos_token_id");
+  const jinja::Value* text = value.as_dict().find("text_config");
+  if (ids.empty() && text != nullptr && text->is_dict())
+    ids = read_ids(text->as_dict(), file, "eos_token_id");
+  if (ids.empty()) {
+    log_warning(folder + " names no eos_token_id: no token ends a reply, --stop and --max-tokens do");
+  }
+  return ids;
+}
+
+void read_sampling(const jinja::Dict& dict, const std::string& file, SamplingParams& sampling) {
+  constexpr double kMost = 1e6;
+  sampling.temperature = 1;
+  read_number(dict, file, "temperature", 0, 100, sampling.temperature);
+  read_number(dict, file, "top_k", 0, kMost, sampling.top_k);
+  read_number(dict, file, "top_p", 0, 1, sampling.top_p);
+  read_number(dict, file, "min_p", 0, 1, sampling.min_p);
+  read_number(dict, file, "presence_penalty", -kMost, kMost, sampling.presence_penalty);
+  read_number(dict, file, "repetition_penalty", 1e-6, kMost, sampling.repetition_penalty);
+  const jinja::Value* do_sample = dict.find("do_sample");
+  if (do_sample != nullptr && !do_sample->is_none() && !do_sample->is_bool()) {
+    refuse(file, "do_sample", "true or false");
+  }
+  if (do_sample == nullptr || !do_sample->truth()) sampling.temperature = 0;
+}
+
 }  // namespace
 
 GenerationConfig read_generation_config(const std::string& folder) {
   GenerationConfig config;
   config.sampling.temperature = 0;
   const std::string file = folder + "/generation_config.json";
-  if (!std::filesystem::exists(file)) return config;
-  const jinja::Value value = parse(file);
-  const jinja::Dict& dict = value.as_dict();
-  config.stop_ids = read_ids(dict, file, "eos_token_id");
-  config.sampling.temperature = 1;
-  read_number(dict, file, "temperature", config.sampling.temperature);
-  read_number(dict, file, "top_k", config.sampling.top_k);
-  read_number(dict, file, "top_p", config.sampling.top_p);
-  read_number(dict, file, "min_p", config.sampling.min_p);
-  read_number(dict, file, "presence_penalty", config.sampling.presence_penalty);
-  read_number(dict, file, "repetition_penalty", config.sampling.repetition_penalty);
-  const jinja::Value* do_sample = dict.find("do_sample");
-  if (do_sample == nullptr || !do_sample->truth()) config.sampling.temperature = 0;
+  if (std::filesystem::exists(file)) {
+    const jinja::Value value = parse(file);
+    read_sampling(value.as_dict(), file, config.sampling);
+    config.stop_ids = read_ids(value.as_dict(), file, "eos_token_id");
+  }
+  if (config.stop_ids.empty()) config.stop_ids = config_stop_ids(folder);
   return config;
 }
 

@@ -15,8 +15,9 @@ struct GenerationConfig {
   std::vector<int32_t> stop_ids;
 };
 
-/// Reads `generation_config.json` of a model folder; without one, the largest logit is taken and no id stops.
-/// Throws Error(kCheckpoint) where a value has the wrong type.
+/// Reads `generation_config.json` of a model folder; without one, the largest logit is taken. Where it names
+/// no stop id, those of config.json are taken, and if there is none either a warning says so. Throws
+/// Error(kCheckpoint) where a value has the wrong type or is out of range.
 GenerationConfig read_generation_config(const std::string& folder);
 
 /// The defaults with the command line's values in their place.

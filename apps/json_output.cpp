@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "text/unicode.h"
 #include "text/value_json.h"
@@ -21,30 +23,65 @@ jinja::Budget unlimited() {
   return jinja::Budget(jinja::Limits{.steps = kNone, .text_bytes = kNone, .total_bytes = kNone});
 }
 
-std::string scalar(const Value& value) {
+/// 12345678 as 12,345,678.
+std::string grouped(double number) {
+  std::string digits = fmt::format("{:.0f}", number);
+  const size_t first = digits.starts_with('-') ? 1 : 0;
+  for (size_t at = digits.size(); at > first + 3;) {
+    at -= 3;
+    digits.insert(at, ",");
+  }
+  return digits;
+}
+
+std::string decimal_bytes(double bytes) {
+  constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
+  size_t unit = 0;
+  for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
+  return fmt::format("{:.3g} {}", bytes, kUnits[unit]);
+}
+
+/// A number with the unit that its key tells.
+std::string measured(std::string_view key, double number) {
+  if (key.ends_with("bytes_per_second")) return decimal_bytes(number) + "/s";
+  if (key.ends_with("bytes") || key.ends_with("bytes_per_token")) return decimal_bytes(number);
+  if (key.ends_with("seconds")) return fmt::format("{:.3g} s", number);
+  if (key == "top1" || key == "top5" || key == "score" || key.starts_with("fraction")) {
+    return fmt::format("{:.1f} %", 100 * number);
+  }
+  const bool whole = number == std::floor(number);
+  return std::abs(number) >= 1000 || (whole && std::abs(number) < 1000) ? grouped(number)
+                                                                        : fmt::format("{:.4g}", number);
+}
+
+std::string scalar(const std::string& key, const Value& value) {
   if (value.is_string()) return value.as_string();
-  if (value.is_float()) return fmt::format("{:.6g}", value.as_float());
+  if (value.is_none()) return "-";
+  if (value.is_float()) return measured(key, value.as_float());
+  if (value.is_int()) return measured(key, static_cast<double>(*value.integer()));
   if (value.is_dict()) {
-    std::string parts;
-    for (const auto& [key, part] : value.as_dict().items()) {
-      parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", key.as_string(), scalar(part));
+    const jinja::Dict& dict = value.as_dict();
+    const Value* median = dict.find("median");
+    const Value* least = dict.find("min");
+    if (median != nullptr && least != nullptr) {
+      return fmt::format("{} ({} to {})", scalar(key, *median), scalar(key, *least),
+                         scalar(key, *dict.find("max")));
     }
-    return "(" + parts + ")";
   }
   jinja::Budget budget = unlimited();
   return jinja::dump_json(value, {}, budget);
 }
 
-std::vector<std::string> row_of(const jinja::Dict& dict, bool heads) {
-  std::vector<std::string> row;
-  for (const auto& [key, value] : dict.items()) row.push_back(heads ? key.as_string() : scalar(value));
-  return row;
+/// tokens_per_second as "tokens per second".
+std::string words(std::string key) {
+  std::replace(key.begin(), key.end(), '_', ' ');
+  return key;
 }
 
-/// Objects of the same keys, one a line below a line of the keys, aligned.
-void append_table(const jinja::Value& objects, const std::string& indent, std::string& out) {
-  std::vector<std::vector<std::string>> rows = {row_of(objects.items()[0].as_dict(), true)};
-  for (const Value& item : objects.items()) rows.push_back(row_of(item.as_dict(), false));
+using Rows = std::vector<std::vector<std::string>>;
+
+/// Texts to the left, numbers to the right, below a line of heads.
+void append_table(const Rows& rows, const std::string& indent, std::string& out) {
   std::vector<size_t> widths(rows[0].size());
   for (const auto& row : rows) {
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
@@ -56,19 +93,49 @@ void append_table(const jinja::Value& objects, const std::string& indent, std::s
   }
 }
 
+void add_row(Rows& rows, std::vector<std::string> row, const jinja::Dict& dict) {
+  for (const auto& [key, value] : dict.items()) row.push_back(scalar(key.as_string(), value));
+  rows.push_back(std::move(row));
+}
+
+std::vector<std::string> heads_of(std::vector<std::string> heads, const jinja::Dict& dict) {
+  for (const auto& [key, value] : dict.items()) heads.push_back(words(key.as_string()));
+  return heads;
+}
+
+/// Objects with the same keys: a list of them, or an object that names each.
+std::optional<Rows> table_of(const Value& value) {
+  Rows rows;
+  if (value.is_sequence()) {
+    if (value.items().empty() || !value.items()[0].is_dict()) return std::nullopt;
+    rows.push_back(heads_of({}, value.items()[0].as_dict()));
+    for (const Value& item : value.items()) add_row(rows, {}, item.as_dict());
+  } else {
+    const auto& items = value.as_dict().items();
+    if (items.empty()) return std::nullopt;
+    for (const auto& [key, item] : items) {
+      if (!item.is_dict()) return std::nullopt;
+      if (rows.empty()) rows.push_back(heads_of({""}, item.as_dict()));
+      add_row(rows, {key.as_string()}, item.as_dict());
+    }
+  }
+  return rows;
+}
+
 void append_lines(const jinja::Dict& dict, const std::string& indent, std::string& out) {
   size_t width = 0;
   for (const auto& [key, value] : dict.items()) width = std::max(width, key.as_string().size());
   for (const auto& [key, value] : dict.items()) {
-    const bool objects = value.is_sequence() && !value.items().empty() && value.items()[0].is_dict();
-    if (value.is_dict()) {
-      out += indent + key.as_string() + "\n";
+    const std::string name = words(key.as_string());
+    const auto table = value.is_dict() || value.is_sequence() ? table_of(value) : std::nullopt;
+    if (table) {
+      out += indent + name + "\n";
+      append_table(*table, indent + "  ", out);
+    } else if (value.is_dict()) {
+      out += indent + name + "\n";
       append_lines(value.as_dict(), indent + "  ", out);
-    } else if (objects) {
-      out += indent + key.as_string() + "\n";
-      append_table(value, indent + "  ", out);
     } else {
-      out += fmt::format("{}{:<{}}  {}\n", indent, key.as_string(), width, scalar(value));
+      out += fmt::format("{}{:<{}}  {}\n", indent, name, width, scalar(key.as_string(), value));
     }
   }
 }

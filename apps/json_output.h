@@ -33,7 +33,7 @@ class JsonObject {
   /// One line of JSON.
   std::string text() const;
 
-  /// For people: a line "key  value" each, objects below their key, lists of objects as a table.
+  /// For people: a line "key  value" each, with units, objects below their key, alike ones as a table.
   std::string lines() const;
 
  private:

@@ -16,6 +16,13 @@ LoadedModel load_model(const CommonOptions& options, std::unique_ptr<Checkpoint>
   loaded.backend = open_backend(options);
   loaded.checkpoint = std::move(checkpoint);
   const ModelConfig& config = loaded.checkpoint->config();
+  if (size.context > config.max_position_embeddings) {
+    throw Error(ErrorKind::kUsage, "the model's context is shorter than what is asked of it",
+                {.file = loaded.checkpoint->folder() + "/config.json",
+                 .expected = fmt::format("at most {} tokens (max_position_embeddings)",
+                                         config.max_position_embeddings),
+                 .found = std::to_string(size.context)});
+  }
   loaded.model = std::make_unique<Model>(*loaded.backend, config,
                                          bind_weights(*loaded.backend, *loaded.checkpoint, mtp), size);
   loaded.seconds = watch.seconds();

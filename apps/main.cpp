@@ -4,9 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <sstream>
 
+#include "checkpoint/model_config.h"
 #include "completion.h"
 #include "console.h"
 #include "options.h"
@@ -17,6 +21,8 @@ namespace {
 
 using Choices = std::vector<std::string>;
 
+constexpr int64_t kMost = int64_t{1} << 40;  // of anything counted
+
 template <class T>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, T& value, const Choices& choices,
                         const std::string& description) {
@@ -25,7 +31,9 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, T& value, const 
 
 CLI::Option* add_count(CLI::App& app, const std::string& name, int64_t& value,
                        const std::string& description) {
-  return app.add_option(name, value, description)->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  return app.add_option(name, value, description)
+      ->check(CLI::Range(int64_t{1}, kMost).description(""))
+      ->type_name("N");
 }
 
 /// The parser wraps what is negative or too large for 64 bits.
@@ -62,7 +70,8 @@ void add_sampling(CLI::App& app, SamplingOptions& options) {
   const CLI::Range share(0.0, 1.0);
   const CLI::Validator finite(
       [](const std::string& text) {
-        return text.find_first_of("nN") == std::string::npos ? "" : "must be a finite number";
+        const double value = std::strtod(text.c_str(), nullptr);
+        return std::isfinite(static_cast<float>(value)) ? "" : "must be a finite number";
       },
       "");
   app.add_option("--temperature", options.temperature, "0: the most likely token")
@@ -109,6 +118,8 @@ class CommandLine {
       app_.exit(help, text, text);
       print(text.str());
       return 0;
+    } catch (const CLI::ExtrasError& error) {
+      throw Error(ErrorKind::kUsage, not_understood(error));
     } catch (const CLI::ParseError& error) {
       throw Error(ErrorKind::kUsage, std::string(error.what()) + "; see --help");
     }
@@ -186,13 +197,16 @@ class CommandLine {
     CLI::App& app = command("eval", "perplexity, distance from a reference, tasks", eval_, run_eval);
     add_model(app, eval_.model);
     app.add_option("--text", eval_.text, "documents to predict")->type_name("FILE");
-    add_count(app, "--context", eval_.context, "tokens of a window")->capture_default_str();
+    app.add_option("--context", eval_.context, "tokens of a window")
+        ->check(CLI::Range(int64_t{2}, kMost).description(""))
+        ->type_name("N")
+        ->capture_default_str();
     add_count(app, "--tokens", eval_.tokens, "tokens of the text, windows spread evenly; default: all");
     app.add_option("--reference", eval_.reference, "model folder to compare with")->type_name("MODEL");
     app.add_option("--tasks", eval_.tasks, "task lines to answer")->type_name("FILE");
     add_choice(app, "--thinking", eval_.thinking, {"on", "off", "task"}, "reasoning in tasks")
         ->capture_default_str();
-    add_count(app, "--limit", eval_.limit, "task lines at most; default: all");
+    add_count(app, "--limit", eval_.limit, "task lines at most, spread evenly; default: all");
   }
 
   void define_logits() {
@@ -250,7 +264,7 @@ class CommandLine {
         command("bench", "speed by context and batch, with the bytes it moves", bench_, run_bench);
     app.add_option("MODEL", bench_.model, "model folder");
     app.add_option("--synthetic", bench_.synthetic, "random weights of a released model's sizes")
-        ->type_name("NAME");
+        ->transform(CLI::IsMember(released_models(), CLI::ignore_case));
     add_choice(app, "--format", bench_.format, {"gptq", "bf16"}, "of synthetic weights")
         ->capture_default_str();
     for (const auto& [name, list, description] :
@@ -276,6 +290,20 @@ class CommandLine {
         return 0;
       };
     });
+  }
+
+  /// What to say of words that fit nowhere: of all of them, the one that is most likely mistyped.
+  std::string not_understood(const CLI::ExtrasError& error) const {
+    const auto chosen = app_.get_subcommands();
+    if (chosen.empty() && !app_.remaining().empty() && !app_.remaining().front().starts_with("-")) {
+      std::string names;
+      for (const CLI::App* sub : app_.get_subcommands({})) names += " " + sub->get_name();
+      return fmt::format("there is no command '{}'; there are:{}", app_.remaining().front(), names);
+    }
+    for (const std::string& word : app_.remaining(true)) {
+      if (word.starts_with("-")) return fmt::format("there is no option '{}' here; see --help", word);
+    }
+    return std::string(error.what()) + "; see --help";
   }
 
   /// The values of an option with a fixed set, which its type's name ends with: "TEXT:{on,off}".
@@ -332,6 +360,9 @@ int main(int argc, char** argv) {
     return tercet::CommandLine().run(argc, argv);
   } catch (const tercet::Error& error) {
     return tercet::report_failure(error, json);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return tercet::report_failure(
+        {tercet::ErrorKind::kIo, error.code().message(), {.file = error.path1().string()}}, json);
   } catch (const std::bad_alloc&) {
     return tercet::report_failure(
         {tercet::ErrorKind::kDevice,

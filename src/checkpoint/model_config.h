@@ -75,4 +75,7 @@ ModelConfig parse_model_config(const std::string& json, const std::string& file)
 /// "qwen3.5-397b-a17b" (facts: the published config.json files). Throws Error(kUsage) that lists the names.
 ModelConfig named_model_config(const std::string& name);
 
+/// The names that it knows.
+std::vector<std::string> released_models();
+
 }  // namespace tercet

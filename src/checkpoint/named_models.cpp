@@ -72,6 +72,12 @@ ModelConfig expand(const Released& model) {
 
 }  // namespace
 
+std::vector<std::string> released_models() {
+  std::vector<std::string> names;
+  for (const Released& model : kReleased) names.emplace_back(model.name);
+  return names;
+}
+
 ModelConfig named_model_config(const std::string& name) {
   std::string names;
   for (const Released& model : kReleased) {

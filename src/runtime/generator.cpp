@@ -67,14 +67,17 @@ Generator::Generator(Model& model, StatePool& pool, const StepSize& size, int64_
   tokens_ = model.backend().allocate(size.sequences * static_cast<int64_t>(sizeof(int32_t)));
 }
 
-void Generator::prefill(SequenceState& state, std::span<const int32_t> tokens) {
+bool Generator::prefill(SequenceState& state, std::span<const int32_t> tokens,
+                        const std::atomic<bool>* cancel) {
   while (!tokens.empty()) {
+    if (cancel != nullptr && cancel->load()) return false;
     const size_t rows = std::min(tokens.size(), static_cast<size_t>(size_.rows));
     Step step;
     state.append_to(step, tokens.first(rows), LogitRows::kNone);
     model_.forward(step, pool_.state());
     tokens = tokens.subspan(rows);
   }
+  return true;
 }
 
 Generator::Active Generator::start(Request& request, size_t index) {

@@ -43,8 +43,10 @@ class Generator {
   /// `size` is what the model was planned for; ids from `real_vocab` on are never drawn (0: all are real).
   Generator(Model& model, StatePool& pool, const StepSize& size, int64_t real_vocab);
 
-  /// Continues `state` by `tokens`, in steps as large as planned, without logits.
-  void prefill(SequenceState& state, std::span<const int32_t> tokens);
+  /// Continues `state` by `tokens`, in steps as large as planned, without logits. `cancel` (may be null) is
+  /// looked at between steps; false if it ended the work, and `state` then holds a part of the tokens.
+  bool prefill(SequenceState& state, std::span<const int32_t> tokens,
+               const std::atomic<bool>* cancel = nullptr);
 
   /// Replies in the order of the requests. `cancel` (may be null) is looked at between steps: what is running
   /// and waiting then ends as kCancelled. `on_finish` (may be empty) is called with the number of finished

@@ -270,6 +270,32 @@ class Checkpoints(Folder):
         self.assertNotIn("activation_divergence", exact)
 
 
+    def test_the_configuration_says_what_was_written(self):
+        def written(name):
+            return json.loads(pathlib.Path(self.file(name), "config.json").read_text())["quantization_config"]
+        rules = self.file("rules", '{"+:.*mlp.shared.*": {"method": "gptq"}}')
+        run("quantize", NANO, self.file("mixed"), "--method", "rtn", "--desc-act", "--recipe", rules, "--samples", "4",
+            "--sequence-length", "128", "--calibration", SOURCE / "data/calibration.txt")
+        self.assertTrue(written("mixed")["desc_act"])
+        self.assertFalse(written("mixed")["lm_head"])
+        keep = self.file("keep", '{"-:.*mlp.*": {}}')
+        run("quantize", self.file("mixed"), self.file("again"), "--method", "rtn", "--recipe", keep)
+        self.assertTrue(written("again")["desc_act"])
+        run("quantize", NANO, self.file("head"), "--method", "rtn", "--all-linears")
+        run("quantize", self.file("head"), self.file("kept"), "--method", "rtn")
+        self.assertTrue(written("kept")["lm_head"])
+        self.assertFalse(written("kept")["desc_act"])
+
+    def test_tasks_are_spread_evenly(self):
+        result = report("eval", NANO, "--tasks", SOURCE / "data/tasks-dev.jsonl", "--limit", "24")["tasks"]
+        self.assertEqual(result["count"], 24)
+        self.assertGreaterEqual(len(result["by_category"]), 11)
+
+    def test_words_that_fit_nowhere(self):
+        self.assertIn("no command 'quantise'", failure("quantise", "a", "b", code=2)["message"])
+        self.assertIn("no option '--referense'", failure("eval", "--referense", "a", NANO, code=2)["message"])
+
+
 class Chat(Folder):
     def chat(self, *lines, thinking="off"):
         return report("chat", NANO, "--temperature", "0", "--thinking", thinking, "--max-tokens", "120",

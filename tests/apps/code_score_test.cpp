@@ -6,6 +6,8 @@
 #include <chrono>
 #include <filesystem>
 
+#include "base/error.h"
+
 namespace tercet {
 namespace {
 
@@ -36,6 +38,13 @@ TEST_F(CodeScoreTest, EqualValuesOfOneNameAreRight) {
   EXPECT_FALSE(scores("def f(x):\n    return x * 2 +"));
   EXPECT_FALSE(scores("def f(x):\n    return undefined"));
   EXPECT_FALSE(same_function("no code", block("def f(x):\n    return x")));
+}
+
+TEST_F(CodeScoreTest, AnAnswerThatCannotBeRunIsNoWrongReply) {
+  const std::string good = block("def f(x):\n    return x");
+  EXPECT_THROW(same_function(good, "no code"), Error);
+  EXPECT_THROW(same_function(good, block("import math\ndef f(x):\n    return x")), Error);
+  EXPECT_THROW(same_function(good, block("def f(x):\n    return 1 / x")), Error);
 }
 
 TEST_F(CodeScoreTest, NothingOfTheSystemIsInReach) {

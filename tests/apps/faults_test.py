@@ -9,9 +9,10 @@ import signal
 import struct
 import subprocess
 
-from program import NANO, PROGRAM, Folder, failure, main, report, run
+from program import NANO, PROGRAM, SOURCE, Folder, failure, main, report, run
 
 RTN = ["--method", "rtn"]
+CALIBRATION = str(SOURCE / "data/calibration.txt")
 
 
 def content(folder):
@@ -52,13 +53,72 @@ class Destinations(Folder):
                 self.assertIn("apart from the source", error["message"])
         self.assertEqual(sorted(os.listdir(source)), sorted(os.listdir(NANO)))
 
+    def test_what_appears_meanwhile_stays(self):
+        options = ["--method", "gptq", "--samples", "16", "--sequence-length", "256", "--calibration", CALIBRATION]
+        process = subprocess.Popen([PROGRAM, "quantize", NANO, self.file("out"), *options, "--json"], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not os.path.exists(self.file("out.staging/part-0.json")) and process.poll() is None:
+            pass
+        os.mkdir(self.file("out"))
+        self.file("out/precious", "text")
+        out, err = process.communicate(timeout=120)
+        self.assertEqual((process.returncode, out), (2, ""))
+        self.assertIn("appeared", json.loads(err.splitlines()[-1])["error"]["message"])
+        os.rename(self.file("out"), self.file("aside"))
+        run("quantize", NANO, self.file("out"), *options, "--resume")
+        self.assertEqual(os.listdir(self.file("aside")), ["precious"])
+
+    def test_resume_of_a_finished_run(self):
+        run("quantize", NANO, self.file("out"), *RTN)
+        os.mkdir(self.file("out.staging"))
+        self.file("out.staging/precious", "text")
+        run("quantize", NANO, self.file("out"), *RTN, "--resume")
+        self.assertEqual(os.listdir(self.file("out.staging")), ["precious"])
+        shutil.rmtree(self.file("out.staging"))
+        shard = pathlib.Path(self.file("out/model-00001-of-00005.safetensors"))
+        data = bytearray(shard.read_bytes())
+        data[-1] ^= 1
+        shard.write_bytes(data)
+        self.assertIn("exists", self.quantize("--resume", code=2)["message"])
+
+    def test_a_damaged_record_is_made_again(self):
+        options = [*RTN, "--resume"]
+        run("quantize", NANO, self.file("whole"), *options)
+        for damage in ("", "{}", '{"results": []}', '{"results": [{"loss": null}]}'):
+            process = subprocess.Popen([PROGRAM, "quantize", NANO, self.file("out"), *options, "--threads", "1"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            while not os.path.exists(self.file("out.staging/part-1.json")) and process.poll() is None:
+                pass
+            process.kill()
+            process.wait()
+            if os.path.exists(self.file("out.staging/part-1.json")):
+                self.file("out.staging/part-1.json", damage)
+            run("quantize", NANO, self.file("out"), *options)
+            self.assertEqual(content(self.file("out")), content(self.file("whole")))
+            shutil.rmtree(self.file("out"))
+
+    def test_a_source_in_the_staging_folder_stays(self):
+        shutil.copytree(NANO, self.file("out.staging/output"))
+        self.file("out.staging/run.json", "{}")
+        error = failure("quantize", self.file("out.staging/output"), self.file("out"), *RTN, "--overwrite", code=2)
+        self.assertIn("apart", error["message"])
+        self.assertTrue(os.path.exists(self.file("out.staging/output/config.json")))
+
+    def test_logits_replace_no_input(self):
+        shutil.copytree(NANO, self.file("model"))
+        text = self.file("t", "Hello")
+        for out in (self.file("model/tokenizer.json"), self.file("model/new"), text):
+            error = failure("logits", self.file("model"), "--text", text, "--out", out, code=2)
+            self.assertEqual(error["file"], out)
+        self.assertEqual(pathlib.Path(text).read_text(), "Hello")
+        self.assertEqual(sorted(os.listdir(self.file("model"))), sorted(os.listdir(NANO)))
+
     def test_a_slash_at_the_end_changes_nothing(self):
         run("quantize", NANO + "/", self.file("out") + "/", *RTN)
         self.assertEqual(os.listdir(self.folder.name), ["out"])
 
     def test_a_stopped_run_says_how_to_go_on(self):
-        options = ["--method", "gptq", "--samples", "16", "--sequence-length", "256", "--calibration",
-                   str(pathlib.Path(NANO) / "../../data/calibration.txt")]
+        options = ["--method", "gptq", "--samples", "16", "--sequence-length", "256", "--calibration", CALIBRATION]
         for number, name in ((signal.SIGINT, "a"), (signal.SIGTERM, "b")):
             process = subprocess.Popen([PROGRAM, "quantize", NANO, self.file(name), *options, "--json"], text=True,
                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -103,6 +163,47 @@ class Values(Folder):
         for file in (bad, rules):
             self.assertEqual(failure("quantize", NANO, self.file("out"), *RTN, "--recipe", file, code=2)["file"], file)
         self.assertEqual(os.listdir(self.folder.name).count("out"), 0)
+
+    def test_the_models_context_is_a_limit(self):
+        model = pathlib.Path(self.file("model"))
+        shutil.copytree(NANO, model)
+        config = json.loads((model / "config.json").read_text())
+        config["text_config"]["max_position_embeddings"] = 32
+        (model / "config.json").write_text(json.dumps(config))
+        text = self.file("t", "The cat sat on the mat and looked at the dog. " * 20)
+        for arguments in (["eval", model, "--text", text, "--context", "64"], ["bench", model, "--context", "64"],
+                          ["logits", model, "--text", text, "--out", self.file("l")],
+                          ["quantize", model, self.file("q"), "--calibration", text, "--samples", "1",
+                           "--sequence-length", "64"]):
+            self.assertEqual(failure(*arguments, code=2)["kind"], "usage")
+
+    def test_stop_ids_without_a_generation_config(self):
+        model = pathlib.Path(self.file("model"))
+        shutil.copytree(NANO, model)
+        generation = model / "generation_config.json"
+        settings = json.loads(generation.read_text())
+        question = self.file("m", json.dumps({"messages": [{"role": "user", "content": "Hi there"}],
+                                              "enable_thinking": False}))
+        asked = ["generate", model, "--messages", question, "--temperature", "0", "--max-tokens", "50"]
+        expected = report(*asked)
+        self.assertEqual(expected["finish_reason"], "stop")
+        generation.unlink()
+        self.assertEqual(report(*asked)["tokens"], expected["tokens"])
+        for key, value in (("top_p", 5), ("min_p", -1), ("temperature", -5), ("repetition_penalty", 0),
+                           ("do_sample", "false"), ("eos_token_id", "x")):
+            generation.write_text(json.dumps(settings | {key: value}))
+            self.assertIn(key, failure(*asked, code=1)["expected"])
+
+    def test_too_little_memory_or_threads(self):
+        available = int(pathlib.Path("/proc/meminfo").read_text().split("MemAvailable:")[1].split()[0]) * 1024
+        if available < 700e9:
+            error = failure("bench", "--synthetic", "Qwen3.5-397B-A17B", "--format", "bf16", "--device", "cpu", code=1)
+            self.assertEqual(error["kind"], "device")
+            self.assertIn("GB", error["found"])
+        limited = subprocess.run(["bash", "-c", 'ulimit -v 1500000; "$0" generate "$1" --prompt a --threads 1024 --json',
+                                  PROGRAM, NANO], capture_output=True, text=True, timeout=60)
+        self.assertEqual(limited.returncode, 1)
+        self.assertEqual(json.loads(limited.stderr.splitlines()[-1])["error"]["kind"], "device")
 
     def test_damaged_weights(self):
         model = pathlib.Path(self.file("model"))
