@@ -33,6 +33,18 @@ bool continues(const std::optional<Snapshot>& snapshot, const std::vector<int32_
          std::equal(snapshot->tokens.begin(), snapshot->tokens.end(), prompt.begin());
 }
 
+/// Sets reasoning, which ends at its mark, apart from the reply: in a terminal's faint letters.
+ReplyText::Sink fainter_reasoning(const ReplyText::Sink& sink) {
+  sink("\x1b[2m");
+  return [sink, inside = true](const std::string& piece) mutable {
+    constexpr std::string_view kEnd = "</think>";
+    const size_t end = inside ? piece.find(kEnd) : std::string::npos;
+    if (end == std::string::npos) return sink(piece);
+    inside = false;
+    sink(piece.substr(0, end) + "\x1b[0m" + piece.substr(end + kEnd.size()));
+  };
+}
+
 /// A conversation with its warm states: one behind the last reply, and, as templates drop reasoning from
 /// earlier turns, one at the end of the last message before it.
 class Chat {
@@ -117,13 +129,15 @@ class Chat {
   }
 
   End answer(Request request, const ReplyText::Sink& sink, bool reasons) {
-    ReplyText text(tokenizer_, request.stop_ids, {}, sink);
+    const bool faint = reasons && sink && isatty(STDOUT_FILENO) == 1;
+    ReplyText text(tokenizer_, request.stop_ids, {}, faint ? fainter_reasoning(sink) : sink);
     request.on_token = [&](int32_t token) { return text.push(token); };
     std::vector<int32_t> tokens = request.prompt;
     std::vector<Request> requests;
     requests.push_back(std::move(request));
     Reply reply = std::move(generator_.run(std::move(requests), &interrupted_).front());
     text.finish();
+    if (faint) sink("\x1b[0m");
     const bool cut = reasons && text.text().find("</think>") == std::string::npos;
     say("assistant", cut ? text.text() + "\n</think>\n\n" : text.text());
     if (reply.state) {

@@ -13,6 +13,7 @@
 #include "checkpoint/model_config.h"
 #include "completion.h"
 #include "console.h"
+#include "interrupt.h"
 #include "options.h"
 #include "version.h"
 
@@ -356,6 +357,10 @@ bool wants_json(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   const bool json = tercet::wants_json(argc, argv);
+  tercet::say_when_a_file_shrinks(tercet::failure_text(
+      {tercet::ErrorKind::kIo,
+       "a file became shorter while it was read; fetch it again, and change no file in use"},
+      json));
   try {
     return tercet::CommandLine().run(argc, argv);
   } catch (const tercet::Error& error) {

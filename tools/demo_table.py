@@ -26,4 +26,4 @@ widths = [max(len(row[i]) for row in table) for i in range(len(HEAD))]
 print()
 for row in table:
     print("  ".join(cell.ljust(width) if i == 0 else cell.rjust(width) for i, (cell, width) in enumerate(zip(row, widths))))
-print("\nKL and top-1 against the BF16 model on 32,768 tokens of data/eval-small.txt; tasks: data/tasks-dev.jsonl, greedy, exact answers.")
+print("\nKL and top-1 against the BF16 model on 32,768 tokens of data/eval-small.txt; tasks: data/tasks-dev.jsonl, greedy; answers must be\nexact, and functions return the same values. Speeds: medians of three short runs, which other programs on the machine disturb.")

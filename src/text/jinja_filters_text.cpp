@@ -184,10 +184,10 @@ Value truncate(Interpreter& interpreter, const Value& input, const Arguments& ar
   return Value(std::string(kept) + end);
 }
 
-std::optional<std::string> indentation(const Bound& bound, size_t i) {
+std::optional<std::string> indentation(const Bound& bound, size_t i, Budget& budget) {
   if (!bound.is_set(i)) return std::nullopt;
   if (bound[i].is_string()) return bound[i].as_string();
-  return std::string(static_cast<size_t>(std::clamp<int64_t>(bound.integer(i, 0), 0, 1000)), ' ');
+  return to_text(arithmetic(Operator::kMultiply, Value(" "), Value(bound.integer(i, 0)), budget), budget);
 }
 
 /// As transformers replaces it: json.dumps without escaping for HTML.
@@ -195,7 +195,7 @@ Value tojson(Interpreter& interpreter, const Value& input, const Arguments& argu
   const Bound bound("tojson", arguments, {"ensure_ascii", "indent", "separators", "sort_keys"});
   JsonStyle style;
   style.ensure_ascii = bound.truth(0, false);
-  style.indent = indentation(bound, 1);
+  style.indent = indentation(bound, 1, interpreter.budget());
   if (style.indent) style.item_separator.pop_back();  // lines end in a comma without a space
   if (bound.is_set(2)) {
     const List separators = to_list(bound[2], interpreter.budget());

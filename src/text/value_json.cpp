@@ -133,9 +133,9 @@ class Writer {
   /// A line break and the indentation of the current level, where the style has them.
   void new_line() {
     if (!style_.indent) return;
+    budget_.grown(static_cast<int64_t>(out_.size() + style_.indent->size() * static_cast<size_t>(level_)));
     out_ += '\n';
     for (int i = 0; i < level_; ++i) out_ += *style_.indent;
-    budget_.grown(static_cast<int64_t>(out_.size()));
   }
 
   static std::string key_text(const Value& key) {

@@ -121,7 +121,8 @@ class Destinations(Folder):
         options = ["--method", "gptq", "--samples", "16", "--sequence-length", "256", "--calibration", CALIBRATION]
         for number, name in ((signal.SIGINT, "a"), (signal.SIGTERM, "b")):
             process = subprocess.Popen([PROGRAM, "quantize", NANO, self.file(name), *options, "--json"], text=True,
-                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                       stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
             while not os.path.exists(self.file(f"{name}.staging/part-0.json")) and process.poll() is None:
                 pass
             process.send_signal(number)
@@ -130,6 +131,21 @@ class Destinations(Folder):
             self.assertIn("--resume", json.loads(err.splitlines()[-1])["error"]["message"])
             run("quantize", NANO, self.file(name), *options, "--resume")
         self.assertEqual(content(self.file("a")), content(self.file("b")))
+
+    def test_a_source_that_shrinks(self):
+        shutil.copytree(NANO, self.file("model"))
+        process = subprocess.Popen([PROGRAM, "quantize", self.file("model"), self.file("out"), "--samples", "16",
+                                    "--sequence-length", "256", "--calibration", CALIBRATION, "--json"], text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while not os.path.exists(self.file("out.staging/part-0.json")) and process.poll() is None:
+            pass
+        for shard in pathlib.Path(self.file("model")).glob("*.safetensors"):
+            shard.chmod(0o644)
+            os.truncate(shard, 1000)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, out), (1, ""))
+        self.assertEqual(json.loads(err.splitlines()[-1])["error"]["kind"], "io")
+        self.assertFalse(os.path.exists(self.file("out")))
 
     def test_only_regular_files_are_written(self):
         os.mkfifo(self.file("pipe"))

@@ -185,10 +185,11 @@ TEST(ChatTemplate, TextsAreBounded) {
   for (const char* large :
        {"'a' * 10 ** 18", "'a' | center(10 ** 18)", "'a'.ljust(10 ** 18)", "'%1000000000d' % 1",
         "'{:1000000000}'.format(1)", "'5'.zfill(10 ** 12)", "'\\t'.expandtabs(10 ** 12)",
-        "'a' | indent(10 ** 18)", "'x'.replace('', 'y' * 60000000 )"}) {
+        "'a' | indent(10 ** 18)", "[[1]] | tojson(indent=10 ** 12)", "'x'.replace('', 'y' * 60000000 )"}) {
     const std::string message = failure(std::string("{{ ") + large + " }}");
     EXPECT_TRUE(contains(message, "bytes")) << large << ": " << message;
   }
+  EXPECT_EQ(render("{{ [1] | tojson(indent=5000) | length }}"), "5005");  // as json.dumps
   EXPECT_TRUE(contains(failure("{{ [1] * 10 ** 18 }}"), "steps"));
   EXPECT_TRUE(contains(failure("{{ range(10 ** 18) }}"), "Range too big"));
 }
