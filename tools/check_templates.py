@@ -4,7 +4,7 @@
     check_templates.py --test build/cpu/tests/test_text            2,000 conversations x all templates, and expressions
     check_templates.py --write                                     the sample that tests/text replays without Python
 
-Needs jinja2 3.1 (Debian: python3-jinja2). Conversations are made from --seed, so a run can be repeated.
+Needs jinja2 3.1.6 (PyPI): earlier ones differ in a handful of expressions. Conversations are made from --seed, so a run can be repeated.
 """
 import argparse
 import json

@@ -4,7 +4,7 @@ set -euo pipefail
 
 build=(g++ cmake ninja-build ccache pkg-config git ca-certificates libcli11-dev libfmt-dev libspdlog-dev nlohmann-json3-dev
        libpcre2-dev libutf8proc-dev libeigen3-dev libssl-dev python3)
-test=(libgtest-dev clang-14 clang-format-14 libclang-rt-14-dev llvm-14 python3-numpy python3-jinja2)
+test=(libgtest-dev clang-14 clang-format-14 libclang-rt-14-dev llvm-14 python3-numpy)
 
 wanted=("${build[@]}")
 [ "${1:-build}" = test ] && wanted+=("${test[@]}")

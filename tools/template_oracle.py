@@ -1,5 +1,6 @@
 """jinja2 as the transformers library sets it up for chat templates."""
 import json
+import sys
 from datetime import datetime
 from functools import lru_cache
 
@@ -7,6 +8,9 @@ import jinja2
 import jinja2.ext
 import jinja2.nodes
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+if tuple(map(int, jinja2.__version__.split(".")[:3])) < (3, 1, 6):
+    sys.exit(f"needs jinja2 3.1.6 or newer, found {jinja2.__version__}: python3 -m pip install jinja2")
 
 
 class Raised(Exception):
