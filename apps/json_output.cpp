@@ -49,9 +49,8 @@ std::string measured(std::string_view key, double number) {
   if (key == "top1" || key == "top5" || key == "score" || key.starts_with("fraction")) {
     return fmt::format("{:.1f} %", 100 * number);
   }
-  const bool whole = number == std::floor(number);
-  return std::abs(number) >= 1000 || (whole && std::abs(number) < 1000) ? grouped(number)
-                                                                        : fmt::format("{:.4g}", number);
+  const bool whole = number == std::floor(number) || std::abs(number) >= 1000;
+  return whole ? grouped(number) : fmt::format("{:.4g}", number);
 }
 
 std::string scalar(const std::string& key, const Value& value) {

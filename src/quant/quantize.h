@@ -39,7 +39,6 @@ struct QuantizeReport {
   double quantized_bits_per_weight = 0;
   int64_t matrices = 0;
   int64_t fallbacks = 0;  // matrices meant for gptq that were rounded
-  double loss = 0;        // summed over matrices
   double kl = 0;          // nats, mean over the audit windows; 0 without any
   double top1 = 0;        // share; 0 without audit windows
   double seconds = 0;

@@ -191,7 +191,6 @@ QuantizeReport report_on(const std::string& folder) {
   for (const json& matrix : audit.at("matrices")) {
     ++report.matrices;
     report.fallbacks += static_cast<int64_t>(!matrix.at("fallback_reason").get<std::string>().empty());
-    report.loss += matrix.at("loss").get<double>();
   }
   if (const json& divergence = audit.at("divergence"); !divergence.is_null()) {
     report.kl = divergence.at("kl").at("mean");
