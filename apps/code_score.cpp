@@ -127,7 +127,8 @@ bool same_function(const std::string& reply, const std::string& answer) {
     throw Error(ErrorKind::kIo, "python3 cannot be run within the limits of code tasks; see ulimit -a",
                 {.file = python});
   }
-  if (status == kBadAnswer) {
+  // Where a reply does not end, the answer may be what does not.
+  if (status == kBadAnswer || (status < 0 && reply != answer && !same_function(answer, answer))) {
     throw Error(ErrorKind::kUsage, "a code task's own answer cannot be run; correct it",
                 {.expected = "a fenced Python function of one number, without imports",
                  .found = answer.substr(0, 80)});

@@ -104,6 +104,7 @@ class Bench {
     model_.backend().sample(logits, batch, token);
     drawn_.resize(batch.rows.size());
     model_.backend().download(drawn_.data(), token.data, token.bytes());
+    check_drawn(drawn_);
   }
 
   void hash(const TensorView& logits) {

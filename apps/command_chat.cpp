@@ -194,6 +194,7 @@ int run_chat(const ChatOptions& options) {
   const int64_t context = std::min(options.context, checkpoint->config().max_position_embeddings);
   const StepSize size = {.rows = 512, .sequences = 1, .context = context, .logit_rows = 1};
   LoadedModel loaded = load_model(options.common, std::move(checkpoint), size);
+  if (isatty(STDOUT_FILENO) == 1) say_when_stopped("\x1b[0m\n");  // no faint letters are left behind
   Chat chat(options, loaded, tokenizer, size);
   const bool terminal = isatty(STDIN_FILENO) == 1 && !options.common.json;
   if (terminal) log_info(kHelp);

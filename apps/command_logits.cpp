@@ -96,8 +96,14 @@ std::vector<int32_t> input_ids(const LogitsOptions& options, const Checkpoint& c
 /// Nothing that was read may be replaced.
 void check_output(const LogitsOptions& options) {
   namespace fs = std::filesystem;
-  const fs::path out = fs::weakly_canonical(options.out);
-  const bool in_model = out.parent_path() == fs::weakly_canonical(options.model);
+  const fs::path out = fs::weakly_canonical(fs::absolute(options.out));
+  if (!fs::is_directory(out.parent_path())) {
+    throw Error(ErrorKind::kIo, "there is no such folder to write to; create it", {.file = options.out});
+  }
+  bool in_model = out.parent_path() == fs::weakly_canonical(options.model);
+  for (const auto& entry : fs::directory_iterator(options.model)) {  // which may be links to elsewhere
+    in_model = in_model || fs::weakly_canonical(entry.path()) == out;
+  }
   if (in_model || (!options.text.empty() && out == fs::weakly_canonical(options.text))) {
     throw Error(ErrorKind::kUsage,
                 "--out would replace an input or lie among the model's files; choose another",

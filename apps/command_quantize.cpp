@@ -112,7 +112,7 @@ int run_quantize(const QuantizeCommandOptions& options) {
   log_info(fmt::format("{} with {}, {} windows, on {}", options.source, options.method,
                        calibration.windows.size(), backend->description()));
   const Error stopped(ErrorKind::kIo, "stopped by a signal; the same command with --resume goes on",
-                      {.file = options.destination + ".staging"});
+                      {.file = options.destination});
   say_when_stopped(failure_text(stopped, options.common.json));
   std::unique_ptr<Progress> bar;
   const QuantizeReport result =

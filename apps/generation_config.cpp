@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
+#include <type_traits>
 
 #include "base/error.h"
 #include "console.h"
@@ -37,8 +39,10 @@ void read_number(const jinja::Dict& dict, const std::string& file, const std::st
   const jinja::Value* found = dict.find(key);
   if (found == nullptr || found->is_none()) return;
   const std::optional<double> number = found->number();
-  if (!number || !(*number >= least && *number <= most)) {
-    refuse(file, key, fmt::format("a number from {} to {}", least, most));
+  const bool whole = std::is_integral_v<T>;
+  if (!number || found->is_bool() || !(*number >= least && *number <= most) ||
+      (whole && *number != std::floor(*number))) {
+    refuse(file, key, fmt::format("a {}number from {} to {}", whole ? "whole " : "", least, most));
   }
   value = static_cast<T>(*number);
 }

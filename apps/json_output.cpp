@@ -37,15 +37,17 @@ std::string grouped(double number) {
 std::string decimal_bytes(double bytes) {
   constexpr std::array<const char*, 5> kUnits = {"B", "kB", "MB", "GB", "TB"};
   size_t unit = 0;
-  for (; bytes >= 1000 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
+  for (; bytes >= 999.5 && unit + 1 < kUnits.size(); ++unit) bytes /= 1000;
   return fmt::format("{:.3g} {}", bytes, kUnits[unit]);
 }
 
 /// A number with the unit that its key tells.
 std::string measured(std::string_view key, double number) {
+  number += 0.0;  // no minus before a zero
   if (key.ends_with("bytes_per_second")) return decimal_bytes(number) + "/s";
   if (key.ends_with("bytes") || key.ends_with("bytes_per_token")) return decimal_bytes(number);
-  if (key.ends_with("seconds")) return fmt::format("{:.3g} s", number);
+  if (key.ends_with("seconds"))
+    return (number < 999.5 ? fmt::format("{:.3g}", number) : grouped(number)) + " s";
   if (key == "top1" || key == "top5" || key == "score" || key.starts_with("fraction")) {
     return fmt::format("{:.1f} %", 100 * number);
   }

@@ -79,7 +79,8 @@ void add_sampling(CLI::App& app, SamplingOptions& options) {
       ->check(finite)
       ->check(CLI::Range(0.0, 100.0));
   app.add_option("--top-k", options.top_k, "only the K most likely tokens, 0: all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(int64_t{0}, kMost).description(""))
+      ->type_name("N");
   app.add_option("--top-p", options.top_p, "only the most likely tokens that sum to this share")
       ->check(finite)
       ->check(share);
@@ -90,7 +91,7 @@ void add_sampling(CLI::App& app, SamplingOptions& options) {
       ->check(finite);
   app.add_option("--repetition-penalty", options.repetition_penalty, "divides logits of tokens already seen")
       ->check(finite)
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1e-6, 1e6));
   add_seed(app, options.seed, "of the random numbers");
 }
 

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <limits>
 #include <string>
 
@@ -10,18 +12,32 @@
 
 namespace tercet {
 
-int64_t available_memory() {
-  std::ifstream info("/proc/meminfo");
+namespace {
+
+/// The sum of the entries of those names in a file of lines "Name: KIB kB"; `otherwise` without any.
+int64_t sum_of(const char* file, std::initializer_list<const char*> names, int64_t otherwise) {
+  std::ifstream lines(file);
   int64_t total = 0;
   bool known = false;
-  for (std::string word; info >> word;) {
+  for (std::string word; lines >> word;) {
     int64_t kib = 0;
-    if ((word == "MemAvailable:" || word == "SwapFree:") && info >> kib) {
-      total += kib * 1024;
-      known = true;
-    }
+    const bool wanted =
+        std::any_of(names.begin(), names.end(), [&](const char* name) { return word == name; });
+    if (!wanted || !(lines >> kib)) continue;
+    total += kib * 1024;
+    known = true;
   }
-  return known ? total : std::numeric_limits<int64_t>::max();
+  return known ? total : otherwise;
+}
+
+}  // namespace
+
+int64_t available_memory() {
+  return sum_of("/proc/meminfo", {"MemAvailable:", "SwapFree:"}, std::numeric_limits<int64_t>::max());
+}
+
+int64_t resident_memory() {
+  return sum_of("/proc/self/status", {"RssAnon:"}, 0);
 }
 
 void require_memory(int64_t bytes) {

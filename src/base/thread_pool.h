@@ -59,7 +59,7 @@ class ThreadPool {
   const void* context_ = nullptr;
   int64_t items_ = 0;
   bool running_ = false;
-  bool stopping_ = false;
+  std::atomic<bool> stopping_{false};
 
   struct alignas(64) Claim {
     std::atomic<uint32_t> loop{0};  // the last loop whose share someone has begun

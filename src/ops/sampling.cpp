@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "base/random.h"
 
 namespace tercet {
@@ -94,6 +95,12 @@ int32_t draw(const SamplingRow& row, SamplingScratch& scratch) {
 
 double uniform(uint64_t seed, uint64_t counter) {
   return static_cast<double>(mix64(mix64(seed) + counter) >> 11) * 0x1p-53;
+}
+
+void check_drawn(std::span<const int32_t> ids) {
+  if (std::any_of(ids.begin(), ids.end(), [](int32_t id) { return id < 0; })) {
+    throw Error(ErrorKind::kCheckpoint, "the model's logits are not finite: its weights are damaged");
+  }
 }
 
 int32_t sample_row(std::span<const float> logits, const SamplingRow& row, int64_t real_vocab,

@@ -50,6 +50,9 @@ struct SamplingScratch {
   }
 };
 
+/// Throws Error(kCheckpoint) if one of the drawn ids is -1: a row of logits without a finite value.
+void check_drawn(std::span<const int32_t> ids);
+
 /// The rule itself, on one row of `logits` [vocab] in host memory; `scratch` is overwritten. Every backend
 /// must agree with it. A NaN among the logits is never chosen; a row without a finite logit gives -1.
 int32_t sample_row(std::span<const float> logits, const SamplingRow& row, int64_t real_vocab,

@@ -16,6 +16,16 @@ std::vector<LinearModule> mixer_modules(LayerType type, const std::string& prefi
   return modules;
 }
 
+/// Names of modules as they are stored.
+std::vector<std::string> stored_modules(const Checkpoint& source) {
+  std::vector<std::string> names;
+  for (const FoundTensor& found : source.inventory()) {
+    for (const StoredTensor* stored : found.stored)
+      names.push_back(stored->name.substr(0, stored->name.rfind('.')));
+  }
+  return names;
+}
+
 }  // namespace
 
 std::vector<LinearModule> layer_modules(const ModelConfig& config, int64_t layer) {
@@ -36,16 +46,19 @@ std::vector<LinearModule> layer_modules(const ModelConfig& config, int64_t layer
 
 std::vector<std::string> unused_rules(const Checkpoint& source, const Recipe& recipe) {
   const ModelConfig& config = source.config();
-  std::vector<std::string> names = {source.disk_name("lm_head")};
+  std::vector<std::string> names;
+  if (!config.tie_word_embeddings) names.push_back(source.disk_name("lm_head"));
   for (int64_t layer = 0; layer < config.layer_count(); ++layer) {
     for (const LinearModule& linear : layer_modules(config, layer)) {
       names.push_back(source.disk_name(linear.module));
     }
   }
+  const std::vector<std::string> all = stored_modules(source);
   std::vector<std::string> unused;
   for (const RecipeRule& rule : recipe.rules()) {
     const auto meets = [&](const std::string& name) { return rule.pattern.matches(name); };
-    if (std::none_of(names.begin(), names.end(), meets)) unused.push_back(rule.name);
+    const auto& candidates = rule.keep ? all : names;  // what is kept anyway may be named, too
+    if (std::none_of(candidates.begin(), candidates.end(), meets)) unused.push_back(rule.name);
   }
   return unused;
 }

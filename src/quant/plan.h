@@ -35,7 +35,8 @@ struct MatrixPlan {
 std::vector<std::vector<MatrixPlan>> plan_matrices(const Checkpoint& source, const QuantizeOptions& options,
                                                    const Recipe& recipe);
 
-/// The names of the rules that meet no matrix which may be quantized: most likely they are mistyped.
+/// The names of the rules that meet nothing: no matrix that may be quantized or, of rules that keep, no
+/// module at all. Most likely they are mistyped.
 std::vector<std::string> unused_rules(const Checkpoint& source, const Recipe& recipe);
 
 /// The module without "layers.N.".

@@ -87,6 +87,17 @@ void check_windows(const CalibrationData& calibration, const ModelConfig& config
   }
 }
 
+/// A destination as it is given, but without slashes at the end, and made absolute where `.` or `..` or links
+/// before them could mean another place than the name says.
+std::string folder_name(const std::string& destination) {
+  namespace fs = std::filesystem;
+  fs::path path = destination;
+  if (!path.has_filename() && path.has_relative_path()) path = path.parent_path();
+  const bool plain = std::none_of(path.begin(), path.end(),
+                                  [](const fs::path& part) { return part == "." || part == ".."; });
+  return plain ? path.string() : fs::weakly_canonical(fs::absolute(path)).string();
+}
+
 class Run {
  public:
   Run(Backend& backend, const Checkpoint& source, const std::string& destination,
@@ -158,8 +169,8 @@ class Run {
     const std::optional<json> finished = staging.finished(part);
     const std::string path = shard_path(staging, part);
     if (!finished || !std::filesystem::exists(path)) return false;
-    if (finished->value("sha256", "") != sha256_of_file(path)) return false;
     try {
+      if (finished->at("sha256").get<std::string>() != sha256_of_file(path)) return false;
       parts_.push_back(part_from_json(*finished));
     } catch (const json::exception&) {
       return false;  // a damaged record: the part is done again
@@ -224,8 +235,7 @@ QuantizeReport quantize(Backend& backend, const Checkpoint& source, const std::s
                         const QuantizeOptions& options, const CalibrationData& calibration,
                         const QuantizeCallback& progress) {
   return_freed_memory();
-  std::string folder = std::filesystem::path(destination).lexically_normal().string();
-  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  const std::string folder = folder_name(destination);
   try {
     return Run(backend, source, folder, options, calibration, progress).execute();
   } catch (const std::filesystem::filesystem_error& error) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/sha256.h"
 #include "checkpoint/strict_json.h"
 #include "quant/staging.h"
@@ -178,7 +179,12 @@ std::string audit_text(const json& run, const std::vector<LayerQuantizer::Part>&
 
 bool is_output_of(const std::string& folder, const json& run) {
   if (!fs::exists(folder + "/" + kAuditName)) return false;
-  const json audit = read_record(folder + "/" + kAuditName);
+  json audit;
+  try {
+    audit = read_record(folder + "/" + kAuditName);
+  } catch (const Error&) {
+    return false;  // whatever it is, it is not what this run would write
+  }
   return audit.value("run", json()) == run &&
          audit.value("output", json()) == file_hashes(folder, {kAuditName, kLogName});
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <vector>
 
 #include "base/durable_file.h"
@@ -39,11 +40,16 @@ void replace_folder(const std::string& from, const std::string& to) {
 
 /// Whether a staging folder holds only what runs leave there.
 bool is_ours(const std::string& folder) {
+  static const std::regex kRecords("(run|part-[0-9]+)\\.json(\\.[0-9]+\\.tmp)?");
+  static const std::regex kFirst("run\\.json\\.[0-9]+\\.tmp");
   const bool started = fs::exists(folder + kRunFile);
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    const bool output = name == "output" && fs::is_directory(entry) && (started || fs::is_empty(entry));
-    if (!output && !name.starts_with("run.json") && !name.starts_with("part-")) return false;
+    const bool output =
+        name == "output" && fs::is_directory(entry.symlink_status()) && (started || fs::is_empty(entry));
+    const bool record =
+        fs::is_regular_file(entry.symlink_status()) && std::regex_match(name, started ? kRecords : kFirst);
+    if (!output && !record) return false;
   }
   return true;
 }
@@ -79,8 +85,8 @@ bool lies_in(const fs::path& inner, const fs::path& outer) {
 }  // namespace
 
 void check_destination(const std::string& source, const std::string& destination, bool overwrite) {
-  const fs::path from = fs::weakly_canonical(source);
-  const fs::path to = fs::weakly_canonical(destination);
+  const fs::path from = fs::weakly_canonical(fs::absolute(source));
+  const fs::path to = fs::weakly_canonical(fs::absolute(destination));
   const fs::path staging = to.string() + ".staging";
   if (destination.empty() || lies_in(from, to) || lies_in(to, from) || lies_in(from, staging)) {
     throw Error(ErrorKind::kUsage, "the destination must lie apart from the source; choose another",
@@ -134,7 +140,7 @@ Staging::Staging(const std::string& destination, const json& run, const Quantize
   lock();
   const bool started = fs::exists(folder_ + kRunFile);
   if (started && options.resume) {
-    const std::string changed = differences(read_record(folder_ + kRunFile), run);
+    const std::string changed = differences(earlier_run(), run);
     if (changed.empty()) {
       fs::create_directories(output_);
       remove_temporaries(output_);
@@ -160,6 +166,17 @@ Staging::Staging(const std::string& destination, const json& run, const Quantize
   }
   fs::create_directories(output_);
   write_text_file(folder_ + kRunFile, run.dump(1));
+}
+
+json Staging::earlier_run() const {
+  try {
+    return read_record(folder_ + kRunFile);
+  } catch (const Error& error) {
+    throw Error(
+        ErrorKind::kUsage,
+        "the record of the unfinished run cannot be read; give --overwrite without --resume to start again",
+        {.file = folder_ + kRunFile, .found = error.message()});
+  }
 }
 
 void Staging::lock() {

@@ -41,6 +41,7 @@ class Staging {
  private:
   std::string part_path(int64_t part) const;
   void lock();
+  nlohmann::ordered_json earlier_run() const;
 
   std::string destination_;
   std::string folder_;

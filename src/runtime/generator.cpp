@@ -135,9 +135,7 @@ std::vector<int32_t> Generator::sample(const std::vector<Active*>& drawing, cons
   model_.backend().sample(logits, batch, token);
   std::vector<int32_t> drawn(drawing.size());
   model_.backend().download(drawn.data(), token.data, token.bytes());
-  if (std::any_of(drawn.begin(), drawn.end(), [](int32_t id) { return id < 0; })) {
-    throw Error(ErrorKind::kCheckpoint, "the model's logits are not finite: its weights are damaged");
-  }
+  check_drawn(drawn);
   return drawn;
 }
 

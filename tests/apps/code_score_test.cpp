@@ -45,6 +45,7 @@ TEST_F(CodeScoreTest, AnAnswerThatCannotBeRunIsNoWrongReply) {
   EXPECT_THROW(same_function(good, "no code"), Error);
   EXPECT_THROW(same_function(good, block("import math\ndef f(x):\n    return x")), Error);
   EXPECT_THROW(same_function(good, block("def f(x):\n    return 1 / x")), Error);
+  EXPECT_THROW(same_function(good, block("def f(x):\n    while True:\n        pass")), Error);
 }
 
 TEST_F(CodeScoreTest, NothingOfTheSystemIsInReach) {

@@ -42,6 +42,27 @@ class Destinations(Folder):
             self.assertIn(folder, self.quantize("--overwrite", code=2)["file"])
             self.assertEqual(pathlib.Path(precious).read_text(), "text")
             shutil.rmtree(self.file(folder))
+        for foreign in ("run.json.mine", "part-photos", "part-0.json/in"):
+            os.makedirs(pathlib.Path(self.file("out.staging"), foreign).parent)
+            precious = self.file(f"out.staging/{foreign}", "text")
+            for options in ([], ["--resume"], ["--overwrite"]):
+                self.assertIn("something else", self.quantize(*options, code=2)["message"])
+            self.assertEqual(pathlib.Path(precious).read_text(), "text")
+            shutil.rmtree(self.file("out.staging"))
+
+    def test_dots_and_links_mean_what_the_system_means(self):
+        os.makedirs(self.file("a/inner"))
+        os.symlink(self.file("a/inner"), self.file("link"))
+        run("quantize", NANO, self.file("out"), *RTN)
+        before = content(self.file("out"))
+        run("quantize", NANO, self.file("link/../out"), *RTN, "--bits", "3")
+        self.assertEqual(content(self.file("out")), before)
+        self.assertTrue(os.path.exists(self.file("a/out/config.json")))
+        os.mkdir(self.file("here"))
+        subprocess.run([PROGRAM, "quantize", NANO, ".", *RTN, "--overwrite", "--quiet"], cwd=self.file("here"), check=True,
+                       stdout=subprocess.DEVNULL)
+        self.assertEqual(content(self.file("here")), before)
+        self.assertFalse([name for name in os.listdir(self.folder.name) if "staging" in name])
 
     def test_the_source_is_never_the_destination(self):
         source = self.file("model")
@@ -51,6 +72,8 @@ class Destinations(Folder):
             with self.subTest(destination=destination):
                 error = failure("quantize", source, destination, *RTN, "--overwrite", code=2)
                 self.assertIn("apart from the source", error["message"])
+        done = subprocess.run([PROGRAM, "quantize", ".", "new/folder", *RTN], cwd=source, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(sorted(os.listdir(source)), sorted(os.listdir(NANO)))
 
     def test_what_appears_meanwhile_stays(self):
@@ -84,7 +107,7 @@ class Destinations(Folder):
     def test_a_damaged_record_is_made_again(self):
         options = [*RTN, "--resume"]
         run("quantize", NANO, self.file("whole"), *options)
-        for damage in ("", "{}", '{"results": []}', '{"results": [{"loss": null}]}'):
+        for damage in ("", "{}", '{"sha256": 5}', '{"results": []}', '{"results": [{"loss": null}]}'):
             process = subprocess.Popen([PROGRAM, "quantize", NANO, self.file("out"), *options, "--threads", "1"],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             while not os.path.exists(self.file("out.staging/part-1.json")) and process.poll() is None:
@@ -111,6 +134,12 @@ class Destinations(Folder):
             error = failure("logits", self.file("model"), "--text", text, "--out", out, code=2)
             self.assertEqual(error["file"], out)
         self.assertEqual(pathlib.Path(text).read_text(), "Hello")
+        os.makedirs(self.file("blobs"))
+        os.rename(self.file("model/config.json"), self.file("blobs/config.json"))
+        os.symlink(self.file("blobs/config.json"), self.file("model/config.json"))
+        failure("logits", self.file("model"), "--ids", "1", "--out", self.file("blobs/config.json"), code=2)
+        os.replace(self.file("blobs/config.json"), self.file("model/config.json"))
+        failure("logits", self.file("model"), "--ids", "1", "--out", self.file("no/such"), code=1)
         self.assertEqual(sorted(os.listdir(self.file("model"))), sorted(os.listdir(NANO)))
 
     def test_a_slash_at_the_end_changes_nothing(self):
@@ -233,7 +262,8 @@ class Values(Folder):
         shard.chmod(0o644)
         shard.write_bytes(data)
         text = self.file("t", "The cat sat on the mat and looked at the dog. " * 20)
-        for arguments in (["generate", model, "--prompt", "a"], ["eval", model, "--text", text, "--context", "32"],
+        for arguments in (["generate", model, "--prompt", "a"], ["bench", model, "--context", "4", "--prompt", "4"],
+                          ["eval", model, "--text", text, "--context", "32"],
                           ["eval", NANO, "--reference", model, "--text", text, "--context", "32"]):
             error = failure(*arguments, code=1)
             self.assertEqual(error["kind"], "checkpoint")

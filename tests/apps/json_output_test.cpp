@@ -28,6 +28,9 @@ TEST(JsonOutput, LinesHaveUnitsAndTables) {
           .set("bits_per_weight", 16.0003)
           .set("read_bytes_per_second", 27.8e9)
           .set("seconds", 2.6438)
+          .set("text_seconds", 4321.0)
+          .set("largest_bytes", 999600)
+          .set("nothing", -0.0)
           .set("top1", 0.9226)
           .set("perplexity", NAN)
           .set("deep", JsonObject().set("mean", 0.00848).set("count", -1234))
@@ -42,6 +45,9 @@ TEST(JsonOutput, LinesHaveUnitsAndTables) {
             "bits per weight        16\n"
             "read bytes per second  27.8 GB/s\n"
             "seconds                2.64 s\n"
+            "text seconds           4,321 s\n"
+            "largest bytes          1 MB\n"
+            "nothing                0\n"
             "top1                   92.3 %\n"
             "perplexity             -\n"
             "deep\n"
