@@ -146,14 +146,13 @@ class Run {
   int64_t layers() const { return source_.config().layer_count(); }
 
   void tell(const std::string& part, int64_t done) {
-    if (progress_) progress_({part, done, layers() + 2, matrices_, watch_.seconds()});
+    if (progress_) progress_({part, done, layers() + 2});
   }
 
   void quantize_parts(const Staging& staging) {
     std::optional<LayerQuantizer> quantizer(std::in_place, backend_, source_, options_, calibration_.windows);
     for (int64_t part = 0; part <= layers(); ++part) {
       if (!take_up(staging, part, *quantizer)) quantize_part(staging, part, *quantizer);
-      matrices_ += static_cast<int64_t>(parts_.back().results.size());
       quantizer->forget();
       malloc_trim(0);
       tell(part < layers() ? "layer " + std::to_string(part) : "head and rest", part + 1);
@@ -226,7 +225,6 @@ class Run {
   std::vector<std::vector<MatrixPlan>> plan_;
   Stopwatch watch_;
   std::vector<LayerQuantizer::Part> parts_;
-  int64_t matrices_ = 0;
 };
 
 }  // namespace

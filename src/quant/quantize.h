@@ -25,8 +25,6 @@ struct QuantizeProgress {
   std::string part;  // "layer 3", "lm_head", "audit", ...
   int64_t done = 0;  // parts
   int64_t total = 0;
-  int64_t matrices = 0;  // quantized so far
-  double seconds = 0;    // since the start of this run
 };
 using QuantizeCallback = std::function<void(const QuantizeProgress&)>;
 

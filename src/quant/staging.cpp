@@ -138,6 +138,11 @@ Staging::Staging(const std::string& destination, const json& run, const Quantize
                 {.file = destination, .expected = "no such folder", .found = "one"});
   }
   lock();
+  if (!is_ours(folder_)) {
+    throw Error(
+        ErrorKind::kUsage, "the staging folder holds something else; move it away",
+        {.file = folder_, .expected = "no such folder, or an unfinished run", .found = "other files"});
+  }
   const bool started = fs::exists(folder_ + kRunFile);
   if (started && options.resume) {
     const std::string changed = differences(earlier_run(), run);
@@ -154,11 +159,6 @@ Staging::Staging(const std::string& destination, const json& run, const Quantize
     throw Error(ErrorKind::kUsage,
                 "an unfinished run is in the way; give --resume to continue it or --overwrite to start again",
                 {.file = folder_, .expected = "no such folder", .found = "an unfinished run"});
-  }
-  if (!is_ours(folder_)) {
-    throw Error(
-        ErrorKind::kUsage, "the staging folder holds something else; move it away",
-        {.file = folder_, .expected = "no such folder, or an unfinished run", .found = "other files"});
   }
   // run.json stays until the new one replaces it: stopped in between, this is still an unfinished run.
   for (const fs::directory_entry& entry : fs::directory_iterator(folder_)) {

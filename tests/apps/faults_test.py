@@ -123,6 +123,9 @@ class Destinations(Folder):
     def test_a_source_in_the_staging_folder_stays(self):
         shutil.copytree(NANO, self.file("out.staging/output"))
         self.file("out.staging/run.json", "{}")
+        precious = self.file("out.staging/precious", "text")
+        self.assertIn("something else", self.quantize("--resume", code=2)["message"])
+        os.remove(precious)
         error = failure("quantize", self.file("out.staging/output"), self.file("out"), *RTN, "--overwrite", code=2)
         self.assertIn("apart", error["message"])
         self.assertTrue(os.path.exists(self.file("out.staging/output/config.json")))
